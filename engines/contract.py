@@ -1,0 +1,175 @@
+"""The doors of the engine: what the other rooms may know of it.
+
+Purpose: requests in, PCM and outcomes out, as plain values. Knows: sampling wishes, outcomes, the shape of an utterance.
+Does not know: tensors, ONNX, threads, text rules.
+
+The engine itself is `engines.engine.SpeechEngine`; `app` opens it, and otherwise speaks only in the terms of this file.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Pcm = npt.NDArray[np.float32]
+"""Mono samples in [-1, 1], shape [n], at the bundle's sample rate."""
+Codes = npt.NDArray[np.int32]
+"""Frames of codes, shape [frames, codebooks]."""
+
+
+class Layout(str, Enum):
+    """Where the text stands in the prompt (Qwen3-TTS: non-streaming-text and streaming-text layouts)."""
+
+    AUTO = "auto"
+    """WHOLE for CustomVoice and VoiceDesign, STREAMING for Base, as the official package has it."""
+    WHOLE = "whole"
+    """All text before the first frame; decoding starts at `end_of_text`."""
+    STREAMING = "streaming"
+    """One text token per frame; decoding starts with the first token and waits for the next ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """Wishes for one request; None takes the bundle's default. Talker and predictor share temperature, top_k, top_p."""
+
+    greedy: bool | None = None
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    repetition_penalty: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechRequest:
+    """One utterance to speak; its text follows through `Utterance.feed`."""
+
+    voice: str | None = None
+    """Name of a speaker of the bundle (case does not matter); None takes the first, or none where there are none."""
+    speaker_vector: npt.NDArray[np.float32] | None = None
+    """Base models: the speaker encoder's vector, f32 [talker hidden]."""
+    language: str = "auto"
+    instruct_ids: tuple[int, ...] = ()
+    """Ids of the whole instruct message, chat markers included; empty for none."""
+    layout: Layout = Layout.AUTO
+    sampling: Sampling = field(default_factory=Sampling)
+    seed: int = 0
+    max_frames: int | None = None
+    """Cap by the caller; the bundle's own limits hold besides."""
+    initial_codec_chunk_frames: int | None = None
+    """Frames of the first block of sound; None lets the engine choose."""
+    keep_codes: bool = False
+    """Keep the frames' codes for `Outcome.codes`."""
+
+
+class End(str, Enum):
+    """How an utterance ended; each ends exactly once."""
+
+    END = "end"
+    CANCELLED = "cancelled"
+    LIMIT = "limit"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of an utterance, set after all its buffers were let go."""
+
+    end: End
+    error: str | None = None
+    frames: int = 0
+    """Frames made by the talker."""
+    samples: int = 0
+    """Samples written to the ring."""
+    prefill_ms: float = 0.0
+    first_audio_ms: float | None = None
+    """From the first text that allows a start to the first sample in the ring."""
+    talker_ms: float = 0.0
+    """Time in the frame graph, prefill included."""
+    codec_ms: float = 0.0
+    """Time in the codec graph."""
+    codes: Codes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RingStatistics:
+    """What a ring has seen; sizes in the ring's own items (frames or samples)."""
+
+    capacity: int
+    used: int
+    peak: int
+    written: int
+    read: int
+
+
+class PcmReader(Protocol):
+    """The reading end of an utterance's PCM ring."""
+
+    def read(self, limit: int, timeout_s: float | None = None) -> Pcm:
+        """Wait for samples and take at most `limit`; an empty array means the end.
+
+        Raises `TimeoutError` when nothing came in time; `SpeechError` when the utterance failed.
+        """
+        ...
+
+    def read_nowait(self, limit: int) -> Pcm | None:
+        """Like `read`, but None where it would wait."""
+        ...
+
+    def on_readable(self, listener: ReadableListener | None) -> None:
+        """Call `listener` (from an engine thread; it must not block) whenever samples or the end have come."""
+        ...
+
+    def statistics(self) -> RingStatistics:
+        """A snapshot."""
+        ...
+
+
+class ReadableListener(Protocol):
+    """A callback without arguments."""
+
+    def __call__(self) -> None: ...
+
+
+class Utterance(Protocol):
+    """One utterance under way. Every method may be called from any thread."""
+
+    @property
+    def pcm(self) -> PcmReader:
+        """Where the sound comes out."""
+        ...
+
+    @property
+    def outcome(self) -> Future[Outcome]:
+        """Set exactly once."""
+        ...
+
+    def feed(self, ids: tuple[int, ...]) -> None:
+        """Append body text ids. Raises `RequestError` after `end_of_text` or beyond the bundle's limits."""
+        ...
+
+    def end_of_text(self) -> None:
+        """No more text will come; idempotent. An utterance with no text ends at once, without sound."""
+        ...
+
+    def cancel(self) -> None:
+        """Stop at the next frame boundary; idempotent; what was read stays valid, unread sound is dropped."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoiceInfo:
+    """What a client may ask of a bundle."""
+
+    name: str
+    model_type: str
+    speakers: tuple[str, ...]
+    languages: tuple[str, ...]
+    takes_instruct: bool
+    sample_rate_hz: int
+    samples_per_frame: int
+    codebooks: int

@@ -1,0 +1,40 @@
+"""Errors of the engine room, drawn as a tree.
+
+SpeechError                 what a caller may catch; its text says what is wrong and how to mend it
+├── BundleError             a bundle cannot be used (missing, damaged, foreign)
+├── RequestError            a request asks for what this voice cannot do
+├── EngineBusyError         no place free; try again later
+├── EngineClosedError       the engine is closing or has failed
+├── RingClosedError         writing to, or reading past, the end of a closed ring
+└── DeviceError             the device broke; the process should end
+"""
+
+from __future__ import annotations
+
+
+class SpeechError(Exception):
+    """Base of the errors that are meant for a caller; the message is one clear sentence."""
+
+
+class BundleError(SpeechError):
+    """A bundle cannot be used."""
+
+
+class RequestError(SpeechError):
+    """A request asks for something this voice or this build cannot do."""
+
+
+class EngineBusyError(SpeechError):
+    """Every place is taken."""
+
+
+class EngineClosedError(SpeechError):
+    """The engine no longer takes or serves work."""
+
+
+class RingClosedError(SpeechError):
+    """The ring was closed by the other side."""
+
+
+class DeviceError(SpeechError):
+    """The device failed in a way only a restart cures."""

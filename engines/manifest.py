@@ -1,0 +1,332 @@
+"""The manifest: what a bundle says about itself, and the names its graphs speak by.
+
+Purpose: the one contract between `export` (writes it) and the engine (reads it). Every dimension, id, default and file of a
+voice model stands here; nobody writes 24000, 1920, 80 or 16 in code.
+Knows: the fields of `manifest.json`, their types and laws. Does not know: ONNX, devices, text rules, sockets.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from engines.errors import BundleError
+
+FORMAT_VERSION: Final = 1
+MANIFEST_NAME: Final = "manifest.json"
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base of every part of the manifest: immutable, and an unknown field is an error."""
+
+
+class ModelType(str, Enum):
+    """What a checkpoint was trained for; decides which prompt layouts it understands."""
+
+    CUSTOM_VOICE = "custom_voice"
+    VOICE_DESIGN = "voice_design"
+    BASE = "base"
+
+
+class FrontEndKind(str, Enum):
+    """How text becomes the string the tokenizer sees: as it is, or as phone symbols."""
+
+    TEXT = "text"
+    PHONES = "phones"
+
+
+class FrameSpec(Record):
+    """One frame of codes and the audio it stands for."""
+
+    sample_rate_hz: int
+    samples_per_frame: int
+    codebooks: int
+    """Codes in a frame: one semantic code and `codebooks - 1` residual ones."""
+    codebook_size: int
+
+    @property
+    def frame_ms(self) -> float:
+        """Length of one frame of audio, milliseconds."""
+        return 1000.0 * self.samples_per_frame / self.sample_rate_hz
+
+
+class StackSpec(Record):
+    """Dimensions of one transformer stack with a key/value cache (talker, code predictor)."""
+
+    hidden: int
+    layers: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    vocabulary: int
+
+
+class StateSpec(Record):
+    """One tensor the codec carries from call to call, without its leading slot axis; zero at the start."""
+
+    name: str
+    shape: tuple[int, ...]
+
+
+class CodecSpec(Record):
+    """The streaming codec decoder: what it must remember between calls."""
+
+    states: tuple[StateSpec, ...]
+
+
+class TextIds(Record):
+    """Ids of the text vocabulary that the prompt layouts need."""
+
+    role: tuple[int, ...]
+    """Ids of the role header that opens every prompt (`<|im_start|>assistant\\n`)."""
+    pad: int
+    bos: int
+    eos: int
+
+
+class CodecIds(Record):
+    """Control ids of the talker's codec vocabulary."""
+
+    pad: int
+    bos: int
+    eos: int
+    think: int
+    nothink: int
+    think_bos: int
+    think_eos: int
+
+
+class Speaker(Record):
+    """A built-in speaker of a CustomVoice model."""
+
+    id: int
+    """Row of the codec embedding that stands for this speaker."""
+    dialect: str | None = None
+    """Language that replaces "auto" and "chinese" for this speaker."""
+
+
+class StageSampling(Record):
+    """How one stage picks a code."""
+
+    do_sample: bool
+    temperature: float
+    top_k: int
+    top_p: float
+
+
+class SamplingDefaults(Record):
+    """What is used where a request does not say."""
+
+    talker: StageSampling
+    predictor: StageSampling
+    repetition_penalty: float
+    max_top_k: int
+    """Width of the graphs' top-k: the largest `top_k` a request may ask for."""
+
+
+class Limits(Record):
+    """Bounds of one utterance."""
+
+    max_positions: int
+    """Rows (prompt and frames) the rotary tables of the graphs reach."""
+    max_frames: int
+    """Most frames of one utterance, whatever its text."""
+    min_frames_cap: int
+    """The cap by text length never falls below this."""
+    frames_per_text_token: float
+    """Cap of an utterance's frames = max(min_frames_cap, frames_per_text_token * text tokens)."""
+
+
+class TextFrontEnd(Record):
+    """What turns text into ids; the files lie in the bundle."""
+
+    kind: FrontEndKind
+    tokenizer: str
+    """A `tokenizer.json` in Hugging Face tokenizers' form."""
+    files: tuple[str, ...] = ()
+    """Further files of the front end (lexicon, letter-to-sound rules), relative to the bundle."""
+
+
+class Graphs(Record):
+    """The model's files, relative to the bundle."""
+
+    frame: str
+    """ONNX graph of one frame: talker step, sampling, code predictor, next input row."""
+    codec: str
+    """ONNX graph of the stateful codec decoder."""
+    weights: str
+    """Safetensors payload both graphs point into."""
+    text_table: str
+    """`.npy` [text vocabulary, talker hidden]: projected text rows, memory-mapped."""
+
+
+class FileEntry(Record):
+    """Size and checksum of one file of the bundle."""
+
+    bytes: int
+    sha256: str
+
+
+class Provenance(Record):
+    """What made the bundle, and from what."""
+
+    exporter: str
+    checkpoint: str
+    precision: str
+    """fp32, int8 or int4: how the talker's and predictor's matrices are stored."""
+    licence: str
+    unused_tensors: tuple[str, ...] = ()
+
+
+class Manifest(Record):
+    """Everything a runtime must know about a bundle."""
+
+    format_version: int
+    family: str
+    model_type: ModelType
+    model_size: str
+    """The checkpoint's own word for its size, for instance "0b6" (which takes no instruct)."""
+    frame: FrameSpec
+    talker: StackSpec
+    predictor: StackSpec
+    codec: CodecSpec
+    text_ids: TextIds
+    codec_ids: CodecIds
+    languages: dict[str, int]
+    speakers: dict[str, Speaker]
+    sampling: SamplingDefaults
+    limits: Limits
+    front_end: TextFrontEnd
+    graphs: Graphs
+    files: dict[str, FileEntry]
+    provenance: Provenance
+
+    @property
+    def takes_instruct(self) -> bool:
+        """Whether an instruction changes how this model speaks (the 0.6B models ignore it)."""
+        return self.model_type is not ModelType.BASE and self.model_size != "0b6"
+
+
+class FrameInputs:
+    """Names of the frame graph's inputs. B = slots in the run, S = rows, H = talker hidden, V = talker vocabulary,
+    K = `SamplingDefaults.max_top_k`, R = codebooks - 1, P = positions of the cache."""
+
+    CODEC_ROWS: Final = "codec_rows"
+    """f32 [B, S, H]: codec side of the input rows; for a step, `FrameOutputs.NEXT_CODEC_ROW` of the last frame."""
+    TEXT_ROWS: Final = "text_rows"
+    """f32 [B, S, H]: text side of the input rows; added to the codec side in the graph."""
+    PAST_LENGTHS: Final = "past_lengths"
+    """i32 [B]: rows in the cache *after* this run, minus one (S = 1: the row's own position)."""
+    TOTAL_LENGTH: Final = "total_length"
+    """i32 [1]: the largest number of rows in any slot's cache after this run."""
+    SEEN: Final = "seen"
+    """f32 [B, V]: 1 where code 0 was already sampled in this utterance, for the repetition penalty."""
+    END_BIAS: Final = "end_bias"
+    """f32 [B, 1]: added to the end code's logit: 0, or -1e30 while the utterance must not end."""
+    REPETITION_PENALTY: Final = "repetition_penalty"
+    """f32 [B, 1]."""
+    TEMPERATURE: Final = "temperature"
+    """f32 [B, 2]: talker, predictor; > 0 (1 when greedy)."""
+    TOP_K: Final = "top_k"
+    """i64 [B, 2]: talker, predictor; 1..K."""
+    TOP_P: Final = "top_p"
+    """f32 [B, 2]: talker, predictor; in (0, 1]."""
+    NOISE: Final = "noise"
+    """f32 [B, 1 + R, K]: Gumbel noise by code group; zero is greedy."""
+
+    @staticmethod
+    def past_key(layer: int) -> str:
+        """f32 [B, kv_heads, P, head_dim], updated in place (bound to the same memory as `present_key`)."""
+        return f"past_key.{layer}"
+
+    @staticmethod
+    def past_value(layer: int) -> str:
+        """As `past_key`."""
+        return f"past_value.{layer}"
+
+
+class FrameOutputs:
+    """Names of the frame graph's outputs, letters as in `FrameInputs`."""
+
+    CODES: Final = "codes"
+    """i64 [B, 1 + R]: the frame's codes; where code 0 is the end code, the rest is void."""
+    NEXT_CODEC_ROW: Final = "next_codec_row"
+    """f32 [B, 1, H]: sum of the frame's code embeddings; may be bound to the memory of `codec_rows`."""
+    NEXT_SEEN: Final = "next_seen"
+    """f32 [B, V]: `seen` with this code 0 added; may be bound to the memory of `seen`."""
+    LOGITS: Final = "logits"
+    """f32 [B, V]: the talker's raw logits; bind only to look at them."""
+
+    @staticmethod
+    def present_key(layer: int) -> str:
+        """The cache after the run."""
+        return f"present_key.{layer}"
+
+    @staticmethod
+    def present_value(layer: int) -> str:
+        """As `present_key`."""
+        return f"present_value.{layer}"
+
+
+class CodecInputs:
+    """Names of the codec graph's inputs. B = slots in the run, T = frames."""
+
+    CODES: Final = "codes"
+    """i64 [B, T, codebooks]."""
+    POSITION: Final = "position"
+    """i64 [B]: frames this stream's decoder has seen before this call."""
+
+    @staticmethod
+    def state(name: str) -> str:
+        """f32 [B, *StateSpec.shape]; may be bound to the memory of the output of the same state."""
+        return f"state.{name}"
+
+
+class CodecOutputs:
+    """Names of the codec graph's outputs."""
+
+    PCM: Final = "pcm"
+    """f32 [B, T * samples_per_frame], clamped to [-1, 1]."""
+
+    @staticmethod
+    def state(name: str) -> str:
+        """The state after the call."""
+        return f"next_state.{name}"
+
+
+class Tables:
+    """Names, inside the weights payload, of tables the host reads too."""
+
+    CODEC_EMBEDDING: Final = "talker.codec_embedding"
+    """f32 [V, H]: rows of codes, control ids and speakers."""
+
+
+def read_manifest(bundle: Path) -> Manifest:
+    """Read and check `manifest.json` of a bundle directory.
+
+    Raises `BundleError` naming the file and what is wrong with it.
+    """
+    path = bundle / MANIFEST_NAME
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise BundleError(f"{bundle} is not a voice bundle: cannot read {MANIFEST_NAME} ({error.strerror})") from error
+    try:
+        found = msgspec.json.decode(raw)
+        version = found.get("format_version") if isinstance(found, dict) else None
+        if version != FORMAT_VERSION:
+            raise BundleError(
+                f"{path}: format version {version!r}, this program reads version {FORMAT_VERSION}; export the bundle again"
+            )
+        return msgspec.json.decode(raw, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BundleError(f"{path} is damaged: {error}; export the bundle again") from error
+
+
+def write_manifest(bundle: Path, manifest: Manifest) -> None:
+    """Write `manifest.json` into a bundle directory, indented for people."""
+    text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+    (bundle / MANIFEST_NAME).write_bytes(text + b"\n")

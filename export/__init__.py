@@ -1,0 +1,1 @@
+"""Export room: official checkpoint in, bundle out. Imports of `engines` only its manifest and errors."""
