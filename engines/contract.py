@@ -1,7 +1,7 @@
 """The doors of the engine: what the other rooms may know of it.
 
-Purpose: requests in, PCM and outcomes out, as plain values. Knows: sampling wishes, outcomes, the shape of an utterance.
-Does not know: tensors, ONNX, threads, text rules.
+Purpose: requests in, PCM and outcomes out, as plain values.
+Knows: sampling wishes, outcomes, the shape of an utterance. Does not know: tensors, ONNX, threads, text rules.
 
 The engine itself is `engines.engine.SpeechEngine`; `app` opens it, and otherwise speaks only in the terms of this file.
 """
@@ -132,7 +132,9 @@ class PcmReader(Protocol):
 class ReadableListener(Protocol):
     """A callback without arguments."""
 
-    def __call__(self) -> None: ...
+    def __call__(self) -> None:
+        """Something can be read."""
+        ...
 
 
 class Utterance(Protocol):

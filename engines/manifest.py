@@ -1,7 +1,7 @@
 """The manifest: what a bundle says about itself, and the names its graphs speak by.
 
-Purpose: the one contract between `export` (writes it) and the engine (reads it). Every dimension, id, default and file of a
-voice model stands here; nobody writes 24000, 1920, 80 or 16 in code.
+Purpose: the one contract between `export` (writes it) and the engine (reads it). Every dimension, id, default and file of
+a voice model stands here; nobody writes 24000, 1920, 80 or 16 in code.
 Knows: the fields of `manifest.json`, their types and laws. Does not know: ONNX, devices, text rules, sockets.
 """
 
@@ -38,7 +38,7 @@ class FrontEndKind(str, Enum):
     PHONES = "phones"
 
 
-class FrameSpec(Record):
+class FrameSpec(Record, frozen=True, kw_only=True):
     """One frame of codes and the audio it stands for."""
 
     sample_rate_hz: int
@@ -53,7 +53,7 @@ class FrameSpec(Record):
         return 1000.0 * self.samples_per_frame / self.sample_rate_hz
 
 
-class StackSpec(Record):
+class StackSpec(Record, frozen=True, kw_only=True):
     """Dimensions of one transformer stack with a key/value cache (talker, code predictor)."""
 
     hidden: int
@@ -64,20 +64,20 @@ class StackSpec(Record):
     vocabulary: int
 
 
-class StateSpec(Record):
+class StateSpec(Record, frozen=True, kw_only=True):
     """One tensor the codec carries from call to call, without its leading slot axis; zero at the start."""
 
     name: str
     shape: tuple[int, ...]
 
 
-class CodecSpec(Record):
+class CodecSpec(Record, frozen=True, kw_only=True):
     """The streaming codec decoder: what it must remember between calls."""
 
     states: tuple[StateSpec, ...]
 
 
-class TextIds(Record):
+class TextIds(Record, frozen=True, kw_only=True):
     """Ids of the text vocabulary that the prompt layouts need."""
 
     role: tuple[int, ...]
@@ -87,7 +87,7 @@ class TextIds(Record):
     eos: int
 
 
-class CodecIds(Record):
+class CodecIds(Record, frozen=True, kw_only=True):
     """Control ids of the talker's codec vocabulary."""
 
     pad: int
@@ -99,7 +99,7 @@ class CodecIds(Record):
     think_eos: int
 
 
-class Speaker(Record):
+class Speaker(Record, frozen=True, kw_only=True):
     """A built-in speaker of a CustomVoice model."""
 
     id: int
@@ -108,7 +108,7 @@ class Speaker(Record):
     """Language that replaces "auto" and "chinese" for this speaker."""
 
 
-class StageSampling(Record):
+class StageSampling(Record, frozen=True, kw_only=True):
     """How one stage picks a code."""
 
     do_sample: bool
@@ -117,7 +117,7 @@ class StageSampling(Record):
     top_p: float
 
 
-class SamplingDefaults(Record):
+class SamplingDefaults(Record, frozen=True, kw_only=True):
     """What is used where a request does not say."""
 
     talker: StageSampling
@@ -127,7 +127,7 @@ class SamplingDefaults(Record):
     """Width of the graphs' top-k: the largest `top_k` a request may ask for."""
 
 
-class Limits(Record):
+class Limits(Record, frozen=True, kw_only=True):
     """Bounds of one utterance."""
 
     max_positions: int
@@ -140,7 +140,7 @@ class Limits(Record):
     """Cap of an utterance's frames = max(min_frames_cap, frames_per_text_token * text tokens)."""
 
 
-class TextFrontEnd(Record):
+class TextFrontEnd(Record, frozen=True, kw_only=True):
     """What turns text into ids; the files lie in the bundle."""
 
     kind: FrontEndKind
@@ -150,7 +150,7 @@ class TextFrontEnd(Record):
     """Further files of the front end (lexicon, letter-to-sound rules), relative to the bundle."""
 
 
-class Graphs(Record):
+class Graphs(Record, frozen=True, kw_only=True):
     """The model's files, relative to the bundle."""
 
     frame: str
@@ -163,14 +163,14 @@ class Graphs(Record):
     """`.npy` [text vocabulary, talker hidden]: projected text rows, memory-mapped."""
 
 
-class FileEntry(Record):
+class FileEntry(Record, frozen=True, kw_only=True):
     """Size and checksum of one file of the bundle."""
 
     bytes: int
     sha256: str
 
 
-class Provenance(Record):
+class Provenance(Record, frozen=True, kw_only=True):
     """What made the bundle, and from what."""
 
     exporter: str
@@ -181,7 +181,7 @@ class Provenance(Record):
     unused_tensors: tuple[str, ...] = ()
 
 
-class Manifest(Record):
+class Manifest(Record, frozen=True, kw_only=True):
     """Everything a runtime must know about a bundle."""
 
     format_version: int
@@ -319,7 +319,8 @@ def read_manifest(bundle: Path) -> Manifest:
         version = found.get("format_version") if isinstance(found, dict) else None
         if version != FORMAT_VERSION:
             raise BundleError(
-                f"{path}: format version {version!r}, this program reads version {FORMAT_VERSION}; export the bundle again"
+                f"{path}: format version {version!r}, this program reads version {FORMAT_VERSION};"
+                " export the bundle again"
             )
         return msgspec.json.decode(raw, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -1,0 +1,284 @@
+"""Official checkpoint in, bundle out.
+
+Purpose: the order of an export: read the configuration, claim every tensor, build the graphs, write the files aside,
+and rename the finished directory into place.
+Knows: what a bundle consists of. Does not know: how any part of it is made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Protocol
+
+import numpy as np
+from onnx import ModelProto
+
+from engines.manifest import (
+    FORMAT_VERSION,
+    MANIFEST_NAME,
+    CodecIds,
+    CodecSpec,
+    FileEntry,
+    FrameSpec,
+    FrontEndKind,
+    Graphs,
+    Limits,
+    Manifest,
+    ModelType,
+    Provenance,
+    SamplingDefaults,
+    Speaker,
+    StackSpec,
+    StageSampling,
+    TextFrontEnd,
+    write_manifest,
+)  # fmt: skip
+from export.checkpoint import TensorFile
+from export.codec_graph import CodecGraph
+from export.config import (
+    CodecConfig,
+    GenerationConfig,
+    ModelConfig,
+    StackConfig,
+    TalkerConfig,
+    read_codec_config,
+    read_generation_config,
+    read_model_config,
+)  # fmt: skip
+from export.errors import CheckpointError, ExportError
+from export.frame_graph import FramePlan, build_frame_graph
+from export.graph import GraphBuilder
+from export.lowering import OrtLowering, Precision
+from export.payload import Payload
+from export.text_side import TextTable, load_tokenizer, text_ids, write_front_end
+
+FAMILY: Final = "qwen3_tts_12hz"
+EXPORTER: Final = "speakd 0.1"
+GRAPHS: Final = Graphs(
+    frame="frame.onnx", codec="codec.onnx", weights="weights.safetensors", text_table="text_table.npy"
+)
+MAX_POSITIONS: Final = 4096  # 5.5 minutes of prompt and frames; the rotary tables' length
+MAX_TOP_K: Final = 64  # width of the graphs' top-k; the family's default is 50
+# Frame caps by text length. Text tokens: as vLLM-Omni caps the Base models (192, 12 a token). Phones: near one frame each.
+FRAME_CAPS: Final = {FrontEndKind.TEXT: (192, 12.0), FrontEndKind.PHONES: (64, 4.0)}
+READ_BYTES: Final = 1 << 20
+
+
+class Progress(Protocol):
+    """Told what the export is doing."""
+
+    def stage(self, name: str, total_bytes: int) -> Callable[[int], None]:
+        """A stage begins; call the result with the bytes just finished."""
+        ...
+
+
+class Silent:
+    """Progress for nobody."""
+
+    def stage(self, name: str, total_bytes: int) -> Callable[[int], None]:
+        """Nothing to show."""
+        return lambda _: None
+
+
+def export_checkpoint(
+    checkpoint: Path,
+    bundle: Path,
+    precision: str = "fp32",
+    licence: str = "Apache-2.0",
+    progress: Progress | None = None,
+) -> Manifest:
+    """Export an official Qwen3-TTS 12Hz checkpoint directory to a bundle directory.
+
+    precision: "fp32", "int8" or "int4" for the matrices of talker and code predictor; the codec stays fp32.
+    An existing bundle of that name is replaced once the new one is complete; any other existing directory is refused.
+    Raises `ExportError`, `CheckpointError` by tensor or key; nothing is left behind then.
+    """
+    return _Export(checkpoint, Precision(precision), licence, progress or Silent()).write(bundle)
+
+
+class _Export:
+    """One export: everything is checked and planned here, before the first byte is written."""
+
+    def __init__(self, checkpoint: Path, precision: Precision, licence: str, progress: Progress) -> None:
+        self._checkpoint, self._precision, self._licence, self._progress = checkpoint, precision, licence, progress
+        self._config: ModelConfig = read_model_config(checkpoint)
+        self._generation: GenerationConfig = read_generation_config(checkpoint)
+        self._codec_config: CodecConfig = read_codec_config(checkpoint)
+        talker = self._config.talker_config
+        if talker.num_code_groups != self._codec_config.decoder_config.num_quantizers:
+            raise CheckpointError(f"{checkpoint}: talker and speech tokenizer differ in the number of codebooks")
+        self._tokenizer = load_tokenizer(checkpoint)
+        model = TensorFile(checkpoint / "model.safetensors")
+        codec = TensorFile(checkpoint / "speech_tokenizer" / "model.safetensors")
+        full = precision is Precision.FP32
+        self._table = TextTable(model, self._config, np.float32 if full else np.float16)
+        self._payload = Payload()
+        self._top_k = _graph_top_k(self._generation, talker)
+        self._frame = GraphBuilder("frame", self._payload)
+        heads = precision if full else Precision.INT8
+        plan = FramePlan(talker, model, precision, heads, self._top_k, MAX_POSITIONS)
+        build_frame_graph(self._frame, OrtLowering(self._frame), plan)
+        self._codec = GraphBuilder("codec", self._payload)
+        decoder = CodecGraph(self._codec, OrtLowering(self._codec), self._codec_config, codec)
+        decoder.build()
+        self._states = tuple(decoder.states)
+        self._unused = (*model.unused(), *(f"speech_tokenizer.{name}" for name in codec.unused()))
+
+    def write(self, bundle: Path) -> Manifest:
+        """Write everything aside, then rename."""
+        bundle = bundle.absolute()
+        _check_target(bundle, self._payload.nbytes + self._table.nbytes)
+        with _aside(bundle) as folder:
+            self._payload.write(folder / GRAPHS.weights, self._progress.stage("weights", self._payload.nbytes))
+            self._table.write(folder / GRAPHS.text_table, self._progress.stage("text table", self._table.nbytes))
+            _save(self._frame.model(GRAPHS.weights), folder / GRAPHS.frame)
+            _save(self._codec.model(GRAPHS.weights), folder / GRAPHS.codec)
+            front_end = write_front_end(self._checkpoint, self._tokenizer, folder)
+            manifest = self._manifest(front_end, _checksums(folder, self._progress))
+            write_manifest(folder, manifest)
+            _into_place(folder, bundle)
+        return manifest
+
+    def _manifest(self, front_end: TextFrontEnd, files: dict[str, FileEntry]) -> Manifest:
+        config, talker = self._config, self._config.talker_config
+        codec = self._codec_config
+        cap, per_token = FRAME_CAPS[front_end.kind]
+        return Manifest(
+            format_version=FORMAT_VERSION,
+            family=FAMILY,
+            model_type=ModelType(config.tts_model_type),
+            model_size=config.tts_model_size,
+            frame=FrameSpec(
+                sample_rate_hz=codec.output_sample_rate,
+                samples_per_frame=codec.decode_upsample_rate,
+                codebooks=talker.num_code_groups,
+                codebook_size=codec.decoder_config.codebook_size,
+            ),
+            talker=_stack_spec(talker),
+            predictor=_stack_spec(talker.code_predictor_config),
+            codec=CodecSpec(states=self._states),
+            text_ids=text_ids(self._tokenizer, config),
+            codec_ids=CodecIds(
+                pad=talker.codec_pad_id,
+                bos=talker.codec_bos_id,
+                eos=talker.codec_eos_token_id,
+                think=talker.codec_think_id,
+                nothink=talker.codec_nothink_id,
+                think_bos=talker.codec_think_bos_id,
+                think_eos=talker.codec_think_eos_id,
+            ),
+            languages={name.lower(): number for name, number in talker.codec_language_id.items()},
+            speakers=_speakers(talker),
+            sampling=self._sampling(),
+            limits=Limits(
+                max_positions=MAX_POSITIONS,
+                max_frames=min(self._generation.max_new_tokens, MAX_POSITIONS),
+                min_frames_cap=cap,
+                frames_per_text_token=per_token,
+            ),
+            front_end=front_end,
+            graphs=GRAPHS,
+            files=files,
+            provenance=Provenance(
+                exporter=EXPORTER,
+                checkpoint=self._checkpoint.resolve().name,
+                precision=self._precision.value,
+                licence=self._licence,
+                unused_tensors=self._unused,
+            ),
+        )
+
+    def _sampling(self) -> SamplingDefaults:
+        made, width = self._generation, self._top_k
+        return SamplingDefaults(
+            talker=StageSampling(
+                do_sample=made.do_sample, temperature=made.temperature, top_k=made.top_k or width, top_p=made.top_p
+            ),
+            predictor=StageSampling(
+                do_sample=made.subtalker_dosample,
+                temperature=made.subtalker_temperature,
+                top_k=made.subtalker_top_k or width,
+                top_p=made.subtalker_top_p,
+            ),
+            repetition_penalty=made.repetition_penalty,
+            max_top_k=width,
+        )
+
+
+def _graph_top_k(made: GenerationConfig, talker: TalkerConfig) -> int:
+    wanted = max(MAX_TOP_K, made.top_k, made.subtalker_top_k)
+    return min(wanted, talker.code_predictor_config.vocab_size, talker.vocab_size)
+
+
+def _stack_spec(config: StackConfig) -> StackSpec:
+    return StackSpec(
+        hidden=config.hidden_size, layers=config.num_hidden_layers, heads=config.num_attention_heads,
+        kv_heads=config.num_key_value_heads, head_dim=config.head_dim, vocabulary=config.vocab_size,
+    )  # fmt: skip
+
+
+def _speakers(talker: TalkerConfig) -> dict[str, Speaker]:
+    dialects = talker.spk_is_dialect or {}
+
+    def speaker(name: str, number: int) -> Speaker:
+        dialect = dialects.get(name, False)
+        return Speaker(id=number, dialect=dialect if isinstance(dialect, str) else None)
+
+    return {name.lower(): speaker(name, number) for name, number in (talker.spk_id or {}).items()}
+
+
+def _save(model: ModelProto, path: Path) -> None:
+    path.write_bytes(model.SerializeToString(deterministic=True))
+
+
+def _checksums(folder: Path, progress: Progress) -> dict[str, FileEntry]:
+    paths = sorted(folder.iterdir())
+    advance = progress.stage("checksums", sum(path.stat().st_size for path in paths))
+    entries = {}
+    for path in paths:
+        digest = hashlib.sha256()
+        with path.open("rb") as file:
+            while block := file.read(READ_BYTES):
+                digest.update(block)
+                advance(len(block))
+        entries[path.name] = FileEntry(bytes=path.stat().st_size, sha256=digest.hexdigest())
+    return entries
+
+
+def _check_target(bundle: Path, nbytes: int) -> None:
+    if bundle.exists() and not (bundle / MANIFEST_NAME).is_file() and (not bundle.is_dir() or any(bundle.iterdir())):
+        raise ExportError(f"{bundle} exists and is not a bundle; choose another name")
+    if not bundle.parent.is_dir():
+        raise ExportError(f"the directory {bundle.parent} does not exist")
+    free = shutil.disk_usage(bundle.parent).free
+    if free < nbytes:
+        raise ExportError(f"{bundle.parent} has {free >> 20} MiB free, the bundle needs {(nbytes >> 20) + 1} MiB")
+
+
+@contextmanager
+def _aside(bundle: Path) -> Iterator[Path]:
+    """A new directory beside the bundle, gone afterwards whatever happens."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f".{bundle.name}.", dir=bundle.parent))
+        folder.chmod(0o755)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        raise ExportError(f"cannot write {bundle}: {error.strerror or error}") from error
+
+
+def _into_place(folder: Path, bundle: Path) -> None:
+    if not bundle.exists():
+        folder.rename(bundle)
+        return
+    old = folder.with_name(f"{folder.name}.old")
+    bundle.rename(old)
+    folder.rename(bundle)
+    shutil.rmtree(old, ignore_errors=True)

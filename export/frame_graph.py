@@ -1,0 +1,180 @@
+"""One frame as one graph: talker rows in, sixteen codes and the next input row out.
+
+Purpose: talker stack, code 0 with its penalty and suppression, the unrolled code predictor, and the sum that the talker
+reads next (as in `qwen-tts` 0.1.1), for B slots at once.
+Knows: the talker and the code predictor. Does not know: backends, text, the codec.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from onnx import TensorProto
+
+from engines.manifest import FrameInputs, FrameOutputs, Tables
+from export.checkpoint import TensorFile
+from export.config import TalkerConfig
+from export.graph import GraphBuilder
+from export.lowering import Cache, Lowering, Precision
+from export.sampler import NEVER, Wishes, draw, penalise, wishes
+from export.stack import Stack, matrix, rotary_tables, run_stack, vector
+
+
+@dataclass(frozen=True, slots=True)
+class FramePlan:
+    """What the frame graph is built from."""
+
+    config: TalkerConfig
+    file: TensorFile
+    precision: Precision
+    head_precision: Precision
+    """Precision of the heads, which decide the codes and weigh little."""
+    max_top_k: int
+    max_positions: int
+
+
+def build_frame_graph(g: GraphBuilder, low: Lowering, plan: FramePlan) -> None:
+    """Fill `g` with the graph whose inputs and outputs `engines.manifest` names."""
+    config = plan.config
+    hidden, vocabulary, groups = config.hidden_size, config.vocab_size, config.num_code_groups
+    noise = _inputs(g, plan)
+    embedding = _embedding(g, plan, "talker.model.codec_embedding.weight", Tables.CODEC_EMBEDDING, vocabulary)
+
+    with g.scope("talker"):
+        state = _talker(g, low, plan)
+        head = matrix(plan.file, "talker.head", ["talker.codec_head.weight"], [vocabulary], hidden, plan.head_precision)
+        logits = g.op("Squeeze", low.linear(state, head), g.ints(1))
+        code = _first_code(g, plan, logits, noise[0])
+
+    first = g.op("Gather", embedding, code)
+    with g.scope("predictor"):
+        wish = wishes(g, FrameInputs.TEMPERATURE, FrameInputs.TOP_K, FrameInputs.TOP_P, 1, plan.max_top_k)
+        codes, embedded = _Predictor(g, low, plan, wish).run(state, first, noise[1:])
+
+    g.output(g.op("Concat", code, *codes, axis=1), FrameOutputs.CODES, np.int64, ("B", groups))
+    g.output(g.op("Sum", first, *embedded), FrameOutputs.NEXT_CODEC_ROW, np.float32, ("B", 1, hidden))
+    one = g.op("Cast", g.op("Equal", code, code), to=TensorProto.FLOAT)  # [B, 1], whatever B is
+    seen = g.op("ScatterElements", FrameInputs.SEEN, code, one, axis=1)
+    g.output(seen, FrameOutputs.NEXT_SEEN, np.float32, ("B", vocabulary))
+    g.output(logits, FrameOutputs.LOGITS, np.float32, ("B", vocabulary))
+
+
+def _inputs(g: GraphBuilder, plan: FramePlan) -> list[str]:
+    """Declare the inputs; returns the noise of each code group, [B, 1, K]."""
+    config, f32 = plan.config, np.float32
+    for rows in (FrameInputs.CODEC_ROWS, FrameInputs.TEXT_ROWS):
+        g.input(rows, f32, ("B", "S", config.hidden_size))
+    g.input(FrameInputs.PAST_LENGTHS, np.int32, ("B",))
+    g.input(FrameInputs.TOTAL_LENGTH, np.int32, (1,))
+    g.input(FrameInputs.SEEN, f32, ("B", config.vocab_size))
+    g.input(FrameInputs.END_BIAS, f32, ("B", 1))
+    g.input(FrameInputs.REPETITION_PENALTY, f32, ("B", 1))
+    g.input(FrameInputs.TEMPERATURE, f32, ("B", 2))
+    g.input(FrameInputs.TOP_K, np.int64, ("B", 2))
+    g.input(FrameInputs.TOP_P, f32, ("B", 2))
+    noise = g.input(FrameInputs.NOISE, f32, ("B", config.num_code_groups, plan.max_top_k))
+    sizes = g.ints(*[1] * config.num_code_groups)
+    return g.ops("Split", noise, sizes, outputs=config.num_code_groups, axis=1)
+
+
+def _embedding(g: GraphBuilder, plan: FramePlan, source: str, name: str, rows: int) -> str:
+    shape = (rows, plan.config.hidden_size)
+    plan.file.claim(source, shape)
+    return g.weight(name, np.float32, shape, partial(plan.file.read, source))
+
+
+def _talker(g: GraphBuilder, low: Lowering, plan: FramePlan) -> str:
+    """The talker's normed hidden state of the last row, [B, 1, hidden]."""
+    config = plan.config
+    stack = Stack("talker", "talker.model", plan.file, config, plan.precision)
+    cosine, sine = rotary_tables(g, "talker", config, plan.max_positions)
+    shape = ("B", config.num_key_value_heads, "P", config.head_dim)
+
+    def cache_of(layer: int) -> Cache:
+        key = g.input(FrameInputs.past_key(layer), np.float32, shape)
+        value = g.input(FrameInputs.past_value(layer), np.float32, shape)
+        return Cache(key, value, FrameInputs.PAST_LENGTHS, FrameInputs.TOTAL_LENGTH, cosine, sine)
+
+    def keep(layer: int, key: str, value: str) -> None:
+        g.output(key, FrameOutputs.present_key(layer), np.float32, shape)
+        g.output(value, FrameOutputs.present_value(layer), np.float32, shape)
+
+    rows = g.op("Add", FrameInputs.CODEC_ROWS, FrameInputs.TEXT_ROWS)
+    return g.slice(run_stack(g, low, stack, rows, cache_of, keep), 1, -1)
+
+
+def _first_code(g: GraphBuilder, plan: FramePlan, logits: str, noise: str) -> str:
+    """Code 0, i64 [B, 1], from the talker's logits [B, V]."""
+    config = plan.config
+    allowed = np.zeros((1, config.vocab_size), np.float32)
+    allowed[:, config.vocab_size - 1024 :] = NEVER  # the control ids, as the official generation suppresses them
+    allowed[:, config.codec_eos_token_id] = 0.0
+    is_end = np.zeros((1, config.vocab_size), np.float32)
+    is_end[:, config.codec_eos_token_id] = 1.0
+    wish = wishes(g, FrameInputs.TEMPERATURE, FrameInputs.TOP_K, FrameInputs.TOP_P, 0, plan.max_top_k)
+    penalised = penalise(g, logits, FrameInputs.SEEN, FrameInputs.REPETITION_PENALTY)
+    bias = g.op("Add", g.const(allowed, np.float32), g.op("Mul", FrameInputs.END_BIAS, g.const(is_end, np.float32)))
+    scores = g.op("Unsqueeze", g.op("Add", penalised, bias), g.ints(1))
+    return draw(g, scores, wish, noise, plan.max_top_k)
+
+
+class _Predictor:
+    """The code predictor unrolled: pass 0 reads two rows (talker state, code 0), pass i the code before it.
+
+    Its cache lives inside the graph and starts anew with every frame.
+    """
+
+    def __init__(self, g: GraphBuilder, low: Lowering, plan: FramePlan, wish: Wishes) -> None:
+        self._g, self._low, self._plan, self._wish = g, low, plan, wish
+        self._config = plan.config.code_predictor_config
+        self._residuals = plan.config.num_code_groups - 1
+        self._stack = Stack("predictor", "talker.code_predictor.model", plan.file, self._config, plan.precision)
+        self._cosine, self._sine = rotary_tables(g, "predictor", self._config, plan.config.num_code_groups)
+        self._past = dict.fromkeys(range(self._config.num_hidden_layers), ("", ""))
+        self._zeros = g.op("Mul", FrameInputs.PAST_LENGTHS, g.const(0, np.int32))
+
+    def run(self, state: str, first: str, noise: list[str]) -> tuple[list[str], list[str]]:
+        """Residual codes, each i64 [B, 1], and their embeddings, each [B, 1, talker hidden]."""
+        g, codes, embedded = self._g, [], []
+        rows = g.op("Concat", state, first, axis=1)
+        for index in range(self._residuals):
+            with g.scope(f"pass.{index}"):
+                hidden = self._pass(rows, index)
+                head = matrix(
+                    self._plan.file, f"predictor.head.{index}", [f"talker.code_predictor.lm_head.{index}.weight"],
+                    [self._config.vocab_size], self._config.hidden_size, self._plan.head_precision,
+                )  # fmt: skip
+                logits = self._low.linear(hidden, head)
+                codes.append(draw(g, logits, self._wish, noise[index], self._plan.max_top_k))
+                source = f"talker.code_predictor.model.codec_embedding.{index}.weight"
+                table = _embedding(g, self._plan, source, f"predictor.embedding.{index}", self._config.vocab_size)
+                embedded.append(g.op("Gather", table, codes[-1]))
+                rows = embedded[-1]
+        return codes, embedded
+
+    def _pass(self, rows: str, index: int) -> str:
+        """Normed hidden state of the last row, [B, 1, hidden]."""
+        g, length = self._g, index + 2
+        lengths = g.op("Add", self._zeros, g.const(length - 1, np.int32))
+        total = g.const([length], np.int32)
+
+        def cache_of(layer: int) -> Cache:
+            return Cache(*self._past[layer], lengths, total, self._cosine, self._sine)
+
+        def keep(layer: int, key: str, value: str) -> None:
+            self._past[layer] = (key, value)
+
+        normed = run_stack(g, self._low, self._stack, self._project(rows), cache_of, keep)
+        return g.slice(normed, 1, -1) if index == 0 else normed
+
+    def _project(self, rows: str) -> str:
+        """From the talker's width to the predictor's; the identity where they are equal and no tensor is there."""
+        file, prefix = self._plan.file, "talker.code_predictor.small_to_mtp_projection"
+        width, hidden = self._plan.config.hidden_size, self._config.hidden_size
+        if width == hidden and not file.has(f"{prefix}.weight"):
+            return rows
+        weight = matrix(file, "predictor.projection", [f"{prefix}.weight"], [hidden], width, self._plan.precision)
+        bias = vector(self._g, file, f"{prefix}.bias", "predictor.projection.bias", hidden)
+        return self._g.op("Add", self._low.linear(rows, weight), bias)

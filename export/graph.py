@@ -1,0 +1,132 @@
+"""A small builder of ONNX graphs, node by node, every node named by its path.
+
+Purpose: say `g.op("Add", a, b)` and get a named node; weights go to the payload, small constants inline.
+Knows: ONNX's protobufs. Does not know: any model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from onnx import ModelProto, NodeProto, StringStringEntryProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+from export.payload import Make, Payload
+
+OPSET: Final = 21
+IR_VERSION: Final = 10
+MICROSOFT: Final = "com.microsoft"
+MICROSOFT_OPSET: Final = 1
+
+Shape = tuple[int | str, ...]
+Attribute = int | float | str | tuple[int, ...]
+
+
+class GraphBuilder:
+    """Collects nodes of one graph; values are referred to by name (str)."""
+
+    def __init__(self, name: str, payload: Payload) -> None:
+        self.name = name
+        self.payload = payload
+        self._nodes: list[NodeProto] = []
+        self._inputs: list[ValueInfoProto] = []
+        self._outputs: list[ValueInfoProto] = []
+        self._inline: dict[str, TensorProto] = {}
+        self._weights: list[str] = []
+        self._path: list[str] = []
+        self._taken: Counter[str] = Counter()
+
+    @contextmanager
+    def scope(self, name: str) -> Iterator[None]:
+        """Names of the nodes made inside begin with this path element."""
+        self._path.append(name)
+        yield
+        self._path.pop()
+
+    def _unique(self, leaf: str) -> str:
+        path = "/" + "/".join([*self._path, leaf])
+        self._taken[path] += 1
+        count = self._taken[path]
+        return path if count == 1 else f"{path}_{count}"
+
+    def input(self, name: str, dtype: npt.DTypeLike, shape: Shape) -> str:
+        """Declare a graph input."""
+        kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        self._inputs.append(helper.make_tensor_value_info(name, kind, shape))
+        return name
+
+    def output(self, value: str, name: str, dtype: npt.DTypeLike, shape: Shape) -> None:
+        """Declare a graph output under `name`, fed by `value`."""
+        if value != name:
+            self._rename(value, name)
+        kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        self._outputs.append(helper.make_tensor_value_info(name, kind, shape))
+
+    def _rename(self, value: str, name: str) -> None:
+        for node in self._nodes:
+            for names in (node.input, node.output):
+                for index, known in enumerate(names):
+                    if known == value:
+                        names[index] = name
+
+    def ops(self, kind: str, *inputs: str, outputs: int, domain: str = "", **attributes: Attribute) -> list[str]:
+        """Add a node with several outputs; an empty string leaves an optional input out."""
+        name = self._unique(kind)
+        values = [f"{name}:{index}" for index in range(outputs)]
+        node = helper.make_node(kind, list(inputs), values, name=name, domain=domain)
+        node.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
+        self._nodes.append(node)
+        return values
+
+    def op(self, kind: str, *inputs: str, domain: str = "", **attributes: Attribute) -> str:
+        """Add a node with one output; returns its value."""
+        return self.ops(kind, *inputs, outputs=1, domain=domain, **attributes)[0]
+
+    def const(self, values: npt.ArrayLike, dtype: npt.DTypeLike) -> str:
+        """A small constant, kept inline; equal ones are shared."""
+        array = np.asarray(values, dtype=dtype)
+        facts = f"{array.dtype}{array.shape}".encode() + array.tobytes()
+        digest = f"const.{hashlib.blake2b(facts, digest_size=8).hexdigest()}"
+        if digest not in self._inline:
+            self._inline[digest] = numpy_helper.from_array(array, digest)
+        return digest
+
+    def ints(self, *values: int) -> str:
+        """A constant int64 vector (shapes, axes, slice bounds)."""
+        return self.const(values, np.int64)
+
+    def weight(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], make: Make) -> str:
+        """A tensor of the payload, by its name there."""
+        self.payload.add(name, dtype, shape, make)
+        if name not in self._weights:
+            self._weights.append(name)
+        return name
+
+    def slice(self, value: str, axis: int, start: int, stop: int = 2**62) -> str:
+        """`value[..., start:stop, ...]` along an axis; negative bounds count from the end."""
+        return self.op("Slice", value, self.ints(start), self.ints(stop), self.ints(axis))
+
+    def model(self, payload_file: str) -> ModelProto:
+        """The finished model; weights refer to `payload_file`, whose layout must be final by now."""
+        spans = self.payload.spans()
+        weights = [self._external(name, payload_file, *spans[name]) for name in self._weights]
+        graph = helper.make_graph(
+            self._nodes, self.name, self._inputs, self._outputs, initializer=[*weights, *self._inline.values()]
+        )
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, MICROSOFT_OPSET)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="speakd")
+
+    def _external(self, name: str, file: str, offset: int, length: int) -> TensorProto:
+        entry = self.payload[name]
+        tensor = TensorProto(
+            name=name, data_type=helper.np_dtype_to_tensor_dtype(entry.dtype), data_location=TensorProto.EXTERNAL
+        )
+        tensor.dims.extend(entry.shape)
+        facts = {"location": file, "offset": str(offset), "length": str(length)}
+        tensor.external_data.extend(StringStringEntryProto(key=key, value=value) for key, value in facts.items())
+        return tensor

@@ -1,0 +1,143 @@
+"""What the network description asks of a backend, and how ONNX Runtime gets it.
+
+Purpose: the networks (`stack`, `frame_graph`, `codec_graph`) are written once, in the layers' own words; a lowering
+turns each word into the nodes its backend runs fast.
+Knows: operators of one backend. Does not know: which layers follow which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+
+from export.checkpoint import Array
+from export.graph import MICROSOFT, GraphBuilder
+from export.quantise import block_size, blocks, pack, packed_shape, scales
+
+
+class Precision(str, Enum):
+    """How matrices are stored: full, or in blocks of 8- or 4-bit integers."""
+
+    FP32 = "fp32"
+    INT8 = "int8"
+    INT4 = "int4"
+
+    @property
+    def bits(self) -> int:
+        """Bits per weight."""
+        return {"fp32": 32, "int8": 8, "int4": 4}[self.value]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A linear layer's weight: y = x W^T, W [outputs, inputs], read when it is written out."""
+
+    name: str
+    outputs: int
+    inputs: int
+    read: Callable[[], Array]
+    precision: Precision = Precision.FP32
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Head counts of a grouped-query attention."""
+
+    query: int
+    key_value: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """Key/value cache of one attention layer: past in (empty strings: none), lengths, rotary tables."""
+
+    past_key: str
+    past_value: str
+    past_lengths: str
+    total_length: str
+    cosine: str
+    sine: str
+
+
+class Lowering(Protocol):
+    """Words a backend must understand; values are [B, rows, width] unless said otherwise."""
+
+    def linear(self, x: str, weight: Matrix) -> str:
+        """x W^T."""
+        ...
+
+    def rms_norm(self, x: str, gamma: str, epsilon: float) -> str:
+        """Root-mean-square norm over the last axis."""
+        ...
+
+    def add_rms_norm(self, x: str, residual: str, gamma: str, epsilon: float) -> tuple[str, str]:
+        """Norm of x + residual, and the sum itself."""
+        ...
+
+    def swiglu(self, gate: str, up: str) -> str:
+        """silu(gate) * up."""
+        ...
+
+    def gelu(self, x: str) -> str:
+        """The exact (erf) form."""
+        ...
+
+    def attention(self, q: str, k: str, v: str, heads: Heads, cache: Cache) -> tuple[str, str, str]:
+        """Causal attention with rotary positions; returns output, present key, present value."""
+        ...
+
+
+class OrtLowering:
+    """ONNX Runtime: fused norms, MatMulNBits, and GroupQueryAttention that grows or updates its cache in place."""
+
+    def __init__(self, graph: GraphBuilder) -> None:
+        self._g = graph
+
+    def linear(self, x: str, weight: Matrix) -> str:
+        """MatMul, or MatMulNBits with 8-bit activations (accuracy level 4: 3.5 times faster on CPU than level 0)."""
+        g, name, shape = self._g, weight.name, (weight.outputs, weight.inputs)
+        if weight.precision is Precision.FP32:
+            values = g.weight(name, np.float32, shape[::-1], lambda: weight.read().T)
+            return g.op("MatMul", x, values)
+        bits = weight.precision.bits
+        packed = g.weight(f"{name}.q{bits}", np.uint8, packed_shape(*shape, bits), lambda: pack(weight.read(), bits))
+        steps = g.weight(
+            f"{name}.scale", np.float32, (weight.outputs, blocks(weight.inputs)), lambda: scales(weight.read(), bits)
+        )
+        return g.op(
+            "MatMulNBits", x, packed, steps, domain=MICROSOFT, K=weight.inputs, N=weight.outputs, bits=bits,
+            block_size=block_size(weight.inputs), accuracy_level=4,
+        )  # fmt: skip
+
+    def rms_norm(self, x: str, gamma: str, epsilon: float) -> str:
+        """SimplifiedLayerNormalization (an ONNX Runtime operator that lives in the default domain)."""
+        return self._g.op("SimplifiedLayerNormalization", x, gamma, axis=-1, epsilon=epsilon, stash_type=1)
+
+    def add_rms_norm(self, x: str, residual: str, gamma: str, epsilon: float) -> tuple[str, str]:
+        """SkipSimplifiedLayerNormalization."""
+        normed, _, _, total = self._g.ops(
+            "SkipSimplifiedLayerNormalization", x, residual, gamma, outputs=4, domain=MICROSOFT, epsilon=epsilon
+        )
+        return normed, total
+
+    def swiglu(self, gate: str, up: str) -> str:
+        """QuickGelu with alpha 1 is silu."""
+        return self._g.op("Mul", self._g.op("QuickGelu", gate, domain=MICROSOFT, alpha=1.0), up)
+
+    def gelu(self, x: str) -> str:
+        """Gelu."""
+        return self._g.op("Gelu", x, domain=MICROSOFT)
+
+    def attention(self, q: str, k: str, v: str, heads: Heads, cache: Cache) -> tuple[str, str, str]:
+        """GroupQueryAttention; in place where the caller binds past and present to the same memory."""
+        output, key, value = self._g.ops(
+            "GroupQueryAttention", q, k, v, cache.past_key, cache.past_value, cache.past_lengths, cache.total_length,
+            cache.cosine, cache.sine, outputs=3, domain=MICROSOFT, num_heads=heads.query,
+            kv_num_heads=heads.key_value, do_rotary=1, rotary_interleaved=0, scale=heads.width**-0.5,
+        )  # fmt: skip
+        return output, key, value
