@@ -1,0 +1,104 @@
+"""Graphs run by ONNX Runtime on the CPU.
+
+Purpose: load an ONNX file whose weights lie in a file beside it, and run it on memory bound once. Knows: ONNX Runtime's
+sessions, bindings and options. Does not know: what the graphs compute, bundles, slots.
+
+ONNX Runtime lets the interpreter lock go while it runs, so the talker's and the codec's threads overlap. Its worker
+threads do not spin between runs (the other thread needs the core); with one thread per session there are none. Memory
+patterns are off: they are kept per input shape, and prompts have many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime as ort
+
+from engines.errors import BundleError, DeviceError
+from engines.runner import Place, Tensor
+
+_ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
+
+
+class OrtBinding:
+    """Tensors bound to one session; see `engines.runner.Binding`."""
+
+    def __init__(
+        self,
+        session: ort.InferenceSession,
+        options: ort.RunOptions,
+        inputs: Mapping[str, Tensor],
+        outputs: Mapping[str, Tensor],
+    ) -> None:
+        self._session = session
+        self._options = options
+        self._memory = (*inputs.values(), *outputs.values())
+        self._binding = session.io_binding()
+        for name, tensor in inputs.items():
+            self._binding.bind_input(name, "cpu", 0, tensor.dtype, tensor.shape, tensor.address)
+        for name, tensor in outputs.items():
+            self._binding.bind_output(name, "cpu", 0, tensor.dtype, tensor.shape, tensor.address)
+
+    def run(self) -> None:
+        """Run once, synchronously."""
+        try:
+            self._session.run_with_iobinding(self._binding, self._options)
+        except Exception as error:
+            raise DeviceError(f"ONNX Runtime failed: {error}") from error
+
+
+class OrtRunner:
+    """One graph in one CPU session; see `engines.runner.Runner`."""
+
+    def __init__(self, graph: Path, threads: int = 1, *, spinning: bool = False) -> None:
+        """Load `graph`, to be run by `threads` threads (the caller's is one of them).
+
+        `spinning` lets idle worker threads burn their core for a little less latency. Raises `BundleError` when the
+        file cannot be loaded.
+        """
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
+        options.enable_mem_pattern = False
+        options.log_severity_level = 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "1" if spinning else "0")
+        try:
+            self._session = ort.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # the binding's exception classes share no public base
+            raise BundleError(f"{graph} cannot be loaded: {error}; export the bundle again") from error
+        self._name = graph.name
+        self._inputs = frozenset(value.name for value in self._session.get_inputs())
+        self._outputs = frozenset(value.name for value in self._session.get_outputs())
+        self._run_options = ort.RunOptions()
+        self._run_options.only_execute_path_to_fetches = True
+
+    def allocate(self, shape: tuple[int, ...], dtype: npt.DTypeLike, place: Place) -> Tensor:
+        """Zeroed, aligned host memory; on the CPU both places are the host."""
+        kind = np.dtype(dtype)
+        size = prod(shape) * kind.itemsize
+        raw = np.zeros(size + _ALIGNMENT, dtype=np.uint8)
+        offset = -raw.ctypes.data % _ALIGNMENT
+        array: npt.NDArray[Any] = raw[offset : offset + size].view(kind).reshape(shape)
+        return Tensor(shape, kind, array.ctypes.data, raw, array)
+
+    def clear(self, tensor: Tensor) -> None:
+        """Fill with zeros."""
+        tensor.host.fill(0)
+
+    def bind(self, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor]) -> OrtBinding:
+        """Tie tensors to names; every input must be given. Raises `BundleError` naming what does not match."""
+        if missing := self._inputs - inputs.keys():
+            raise BundleError(f"{self._name} wants inputs this program does not know: {', '.join(sorted(missing))}")
+        if unknown := (inputs.keys() - self._inputs) | (outputs.keys() - self._outputs):
+            raise BundleError(f"{self._name} lacks {', '.join(sorted(unknown))}; export the bundle again")
+        return OrtBinding(self._session, self._run_options, inputs, outputs)
+
+    def close(self) -> None:
+        """Drop the session; its memory goes with the last binding."""
+        del self._session

@@ -1,0 +1,211 @@
+"""The talker: slots, their caches, and the runs of the frame graph.
+
+Purpose: keep the memory of `slots` utterances at fixed addresses and run one graph on it: pieces of a prompt into one
+slot, or one step of a range of slots, each run ending in a frame of codes. Knows: the frame graph's inputs and outputs,
+lengths, what a run must not disturb. Does not know: text, requests, who is in a slot, threads.
+
+A step runs the slots [low, high) that span the stepping ones. Slots between them that are not stepping run void rows:
+such a row is written to the slot's next free position, where the slot's own next row will replace it, and what the run
+hands on from frame to frame (`next_codec_row`, `next_seen`) is put back afterwards. So a resting slot comes to no harm.
+
+All of a run's results become the next run's inputs in place: nothing moves, nothing is allocated per frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.manifest import FrameInputs, FrameOutputs, Manifest
+from engines.runner import Binding, Place, Runner, Tensor
+from engines.sampling import ResolvedSampling
+
+_FORBIDDEN = -1e30  # added to the end code's logit: it never wins
+
+F32 = npt.NDArray[np.float32]
+
+
+class Talker:
+    """Memory for `slots` utterances of at most `positions` rows each, and the runs on it. One thread at a time."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        manifest: Manifest,
+        slots: int,
+        positions: int,
+        piece_rows: int = 64,
+        *,
+        with_logits: bool = False,
+    ) -> None:
+        """Allocate everything, the largest first. `piece_rows`: the most rows of one prefill run.
+
+        `with_logits` keeps the raw logits of each run for `logits`. Raises `BundleError` when the graph does not fit.
+        """
+        self.slots, self.positions, self.piece_rows = slots, positions, piece_rows
+        self._runner = runner
+        self._layers = manifest.talker.layers
+        stack, codebooks, top_k = manifest.talker, manifest.frame.codebooks, manifest.sampling.max_top_k
+        cache_shape = (slots, stack.kv_heads, positions, stack.head_dim)
+        self._caches = [runner.allocate(cache_shape, np.float32, Place.DEVICE) for _ in range(2 * stack.layers)]
+
+        def host(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float32) -> Tensor:
+            return runner.allocate(shape, dtype, Place.HOST)
+
+        self._piece_codec = host((piece_rows, stack.hidden))
+        self._piece_text = host((piece_rows, stack.hidden))
+        self._state: dict[str, Tensor] = {
+            FrameInputs.CODEC_ROWS: host((slots, 1, stack.hidden)),
+            FrameInputs.TEXT_ROWS: host((slots, 1, stack.hidden)),
+            FrameInputs.PAST_LENGTHS: host((slots,), np.int32),
+            FrameInputs.SEEN: host((slots, stack.vocabulary)),
+            FrameInputs.END_BIAS: host((slots, 1)),
+            FrameInputs.REPETITION_PENALTY: host((slots, 1)),
+            FrameInputs.TEMPERATURE: host((slots, 2)),
+            FrameInputs.TOP_K: host((slots, 2), np.int64),
+            FrameInputs.TOP_P: host((slots, 2)),
+            FrameInputs.NOISE: host((slots, codebooks, top_k)),
+        }
+        self._total_length = host((1,), np.int32)
+        self._codes = host((slots, codebooks), np.int64)
+        self._logits = host((slots, stack.vocabulary)) if with_logits else None
+        self._codec_row = self._array(FrameInputs.CODEC_ROWS)
+        self._seen = self._array(FrameInputs.SEEN)
+        self._past_lengths = self._array(FrameInputs.PAST_LENGTHS)
+        self._held_codec_row = np.empty_like(self._codec_row)
+        self._held_seen = np.empty_like(self._seen)
+        self._lengths = np.zeros(slots, dtype=np.int32)
+        for slot in range(slots):
+            self.release(slot)
+        self._steps = {
+            (low, high): self._bind_step(low, high) for low in range(slots) for high in range(low + 1, slots + 1)
+        }
+
+    # -- one slot -------------------------------------------------------------------------------------------------
+
+    def begin(self, slot: int, sampling: ResolvedSampling) -> None:
+        """Make a slot ready for a new utterance. Its cache is not cleared: no row reads beyond its own length."""
+        self.release(slot)
+        self._array(FrameInputs.REPETITION_PENALTY)[slot] = sampling.repetition_penalty
+        for stage, numbers in enumerate((sampling.talker, sampling.predictor)):
+            self._array(FrameInputs.TEMPERATURE)[slot, stage] = numbers.temperature
+            self._array(FrameInputs.TOP_K)[slot, stage] = numbers.top_k
+            self._array(FrameInputs.TOP_P)[slot, stage] = numbers.top_p
+
+    def release(self, slot: int) -> None:
+        """Bring a slot back to idle: no rows, harmless values for void runs."""
+        self._lengths[slot] = 0
+        for name in (FrameInputs.CODEC_ROWS, FrameInputs.TEXT_ROWS, FrameInputs.SEEN, FrameInputs.NOISE):
+            self._array(name)[slot] = 0.0
+        self._array(FrameInputs.END_BIAS)[slot] = 0.0
+        for name in (FrameInputs.REPETITION_PENALTY, FrameInputs.TEMPERATURE, FrameInputs.TOP_K, FrameInputs.TOP_P):
+            self._array(name)[slot] = 1
+
+    def length(self, slot: int) -> int:
+        """Rows in the slot's cache."""
+        return int(self._lengths[slot])
+
+    def forbid_end(self, slot: int, forbidden: bool) -> None:
+        """Whether the slot's next run must not pick the end code."""
+        self._array(FrameInputs.END_BIAS)[slot] = _FORBIDDEN if forbidden else 0.0
+
+    def noise(self, slot: int) -> F32:
+        """Where to write the noise of the slot's next run, f32 [codebooks, K]."""
+        noise: F32 = self._array(FrameInputs.NOISE)[slot]
+        return noise
+
+    def text_row(self, slot: int) -> F32:
+        """Where to write the text row of the slot's next step, f32 [hidden]."""
+        row: F32 = self._array(FrameInputs.TEXT_ROWS)[slot, 0]
+        return row
+
+    def codes(self, slot: int) -> npt.NDArray[np.int64]:
+        """The codes of the slot's last run, i64 [1, codebooks]; valid until its next one."""
+        return self._codes.host[slot : slot + 1]
+
+    def logits(self, slot: int) -> F32:
+        """The talker's raw logits of the slot's last run, f32 [vocabulary]; only when made `with_logits`."""
+        if self._logits is None:
+            raise ValueError("this talker was made without logits")
+        row: F32 = self._logits.host[slot]
+        return row
+
+    # -- runs -----------------------------------------------------------------------------------------------------
+
+    def prefill(self, slot: int, codec_rows: F32, text_rows: F32, *, last: bool) -> None:
+        """Append a piece of a prompt, both f32 [1..piece_rows, hidden], to a slot.
+
+        With `last` the run also yields frame 0: `codes`, and the input of the first step. Raises `ValueError` when the
+        piece does not fit, `DeviceError` when the run fails.
+        """
+        rows, length = len(codec_rows), self.length(slot)
+        if not 1 <= rows <= self.piece_rows or length + rows > self.positions:
+            raise ValueError(
+                f"{rows} rows do not fit: pieces of {self.piece_rows}, {self.positions - length} positions left"
+            )
+        self._piece_codec.host[:rows] = codec_rows
+        self._piece_text.host[:rows] = text_rows
+        self._past_lengths[slot] = length + rows - 1
+        self._total_length.host[0] = length + rows
+        self._bind_piece(slot, rows, last).run()
+        self._lengths[slot] = length + rows
+
+    def step(self, live: Sequence[int]) -> None:
+        """Run one frame of the slots in `live` (ascending); their codes are in `codes` afterwards.
+
+        Each must have been prefilled and have a position left. Raises `DeviceError` when the run fails.
+        """
+        low, high = live[0], live[-1] + 1
+        held = [slot for slot in range(low, high) if slot not in live and self._lengths[slot] > 0]
+        lengths = self._past_lengths[low:high]
+        np.minimum(self._lengths[low:high], self.positions - 1, out=lengths)
+        self._total_length.host[0] = int(lengths.max()) + 1
+        for slot in held:
+            self._held_codec_row[slot] = self._codec_row[slot]
+            self._held_seen[slot] = self._seen[slot]
+        self._steps[low, high].run()
+        for slot in held:
+            self._codec_row[slot] = self._held_codec_row[slot]
+            self._seen[slot] = self._held_seen[slot]
+        for slot in live:
+            self._lengths[slot] += 1
+
+    # -- bindings ---------------------------------------------------------------------------------------------------
+
+    def _array(self, name: str) -> npt.NDArray[Any]:
+        return self._state[name].host
+
+    def _bind_step(self, low: int, high: int) -> Binding:
+        inputs = {name: tensor.rows(low, high) for name, tensor in self._state.items()}
+        return self._runner.bind(self._with_shared(inputs, low, high), self._results(low, high, frame=True))
+
+    def _bind_piece(self, slot: int, rows: int, last: bool) -> Binding:
+        hidden = self._piece_codec.shape[1]
+        inputs = {name: tensor.rows(slot, slot + 1) for name, tensor in self._state.items()}
+        inputs[FrameInputs.CODEC_ROWS] = self._piece_codec.rows(0, rows).reshaped(1, rows, hidden)
+        inputs[FrameInputs.TEXT_ROWS] = self._piece_text.rows(0, rows).reshaped(1, rows, hidden)
+        return self._runner.bind(self._with_shared(inputs, slot, slot + 1), self._results(slot, slot + 1, frame=last))
+
+    def _with_shared(self, inputs: dict[str, Tensor], low: int, high: int) -> dict[str, Tensor]:
+        inputs[FrameInputs.TOTAL_LENGTH] = self._total_length
+        for layer in range(self._layers):
+            inputs[FrameInputs.past_key(layer)] = self._caches[2 * layer].rows(low, high)
+            inputs[FrameInputs.past_value(layer)] = self._caches[2 * layer + 1].rows(low, high)
+        return inputs
+
+    def _results(self, low: int, high: int, *, frame: bool) -> dict[str, Tensor]:
+        """A run's outputs; without `frame` only the caches, so that sampling and predictor need not run."""
+        results = {}
+        for layer in range(self._layers):
+            results[FrameOutputs.present_key(layer)] = self._caches[2 * layer].rows(low, high)
+            results[FrameOutputs.present_value(layer)] = self._caches[2 * layer + 1].rows(low, high)
+        if frame:
+            results[FrameOutputs.CODES] = self._codes.rows(low, high)
+            results[FrameOutputs.NEXT_CODEC_ROW] = self._state[FrameInputs.CODEC_ROWS].rows(low, high)
+            results[FrameOutputs.NEXT_SEEN] = self._state[FrameInputs.SEEN].rows(low, high)
+            if self._logits is not None:
+                results[FrameOutputs.LOGITS] = self._logits.rows(low, high)
+        return results
