@@ -1,0 +1,136 @@
+"""The configuration: one frozen tree, read from TOML.
+
+Purpose: every setting that is not a wish for one utterance, with its bounds; a key nobody knows is refused by name.
+Knows: names, units, bounds, defaults. Does not know: what the settings do; `config.toml` gives the reasons.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from engines.errors import SpeechError
+
+DEFAULT_PATH: Final = Path(__file__).resolve().parent.parent / "config.toml"
+"""Read where no other file is named, if it is there."""
+
+Count = Annotated[int, Meta(ge=1, le=1024)]
+Milliseconds = Annotated[int, Meta(ge=0, le=60_000)]
+
+
+class ConfigError(SpeechError):
+    """The configuration cannot be used; the message names the file, the key, and what it may be."""
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base of every part of the tree."""
+
+
+class VoiceConfig(Section, frozen=True):
+    """What is spoken with where the command does not say."""
+
+    bundle: str = "engines/voices/default/bundle"
+    """Directory; relative to the directory of the configuration file."""
+    speaker: str = ""
+    """Name of a speaker of the bundle; empty: its first."""
+    language: str = "auto"
+
+
+class EngineSection(Section, frozen=True):
+    """The engine's places, threads and memory."""
+
+    slots: Annotated[int, Meta(ge=1, le=64)] = 1
+    talker_threads: Annotated[int, Meta(ge=1, le=64)] = 1
+    codec_threads: Annotated[int, Meta(ge=1, le=64)] = 1
+    positions: Annotated[int, Meta(ge=128, le=32768)] = 4096
+    pcm_ring_seconds: Annotated[float, Meta(ge=0.5, le=60.0)] = 4.0
+    codec_chunk_frames: Annotated[int, Meta(ge=1, le=100)] = 25
+    max_waiting: Annotated[int, Meta(ge=0, le=1024)] = 8
+
+
+class TextConfig(Section, frozen=True):
+    """The pool of the text front end."""
+
+    workers: Annotated[int, Meta(ge=1, le=1)] = 1
+    max_waiting: Annotated[int, Meta(ge=0, le=1024)] = 64
+
+
+class AudioConfig(Section, frozen=True):
+    """The pool that encodes and writes sound files."""
+
+    workers: Annotated[int, Meta(ge=1, le=64)] = 1
+    max_waiting: Annotated[int, Meta(ge=0, le=1024)] = 64
+
+
+class PlaybackConfig(Section, frozen=True):
+    """Live playback through a sound device."""
+
+    sample_rate_hz: Annotated[int, Meta(ge=0, le=384_000)] = 0
+    buffer_ms: Annotated[int, Meta(ge=100, le=60_000)] = 2000
+    start_ms: Milliseconds = 80
+    lead_in_ms: Milliseconds = 0
+    tail_ms: Milliseconds = 250
+    period_ms: Annotated[int, Meta(ge=5, le=1000)] = 40
+    stall_timeout_ms: Annotated[int, Meta(ge=100, le=600_000)] = 10_000
+
+
+class Config(Section, frozen=True):
+    """The whole tree."""
+
+    voice: VoiceConfig = VoiceConfig()
+    engine: EngineSection = EngineSection()
+    text: TextConfig = TextConfig()
+    audio: AudioConfig = AudioConfig()
+    playback: PlaybackConfig = PlaybackConfig()
+
+
+def load_config(path: Path | None = None) -> Config:
+    """Read a configuration file; without one, `config.toml` beside the program, or the built-in defaults.
+
+    A relative `voice.bundle` comes back absolute. Raises `ConfigError`.
+    """
+    file = path or DEFAULT_PATH
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if path is not None:
+            raise ConfigError(f"there is no configuration file '{path}'") from None
+        text = ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the configuration file '{file}': {error}") from error
+    config = parse_config(text, str(file))
+    bundle = (file.resolve().parent / Path(config.voice.bundle).expanduser()).resolve()
+    return msgspec.structs.replace(config, voice=msgspec.structs.replace(config.voice, bundle=str(bundle)))
+
+
+def parse_config(text: str, name: str) -> Config:
+    """Check a configuration's text; `name` is what errors call it. Raises `ConfigError`."""
+    try:
+        raw = msgspec.toml.decode(text)
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"{name} is not valid TOML: {error}") from error
+    _refuse_unknown(raw, Config, name, "")
+    try:
+        return msgspec.convert(raw, Config)
+    except msgspec.ValidationError as error:
+        reason, _, where = str(error).partition(" - at `$")
+        raise ConfigError(f"{name}: {where.strip('.`') or 'the file'}: {reason}") from error
+
+
+def _refuse_unknown(raw: Any, part: type[msgspec.Struct], name: str, prefix: str) -> None:
+    """Name the first key the tree does not have, with those it has."""
+    if not isinstance(raw, dict):
+        return
+    fields = {field.encode_name: field.type for field in msgspec.structs.fields(part)}
+    for key, value in raw.items():
+        if key not in fields:
+            near = difflib.get_close_matches(key, fields, n=1)
+            hint = f" (did you mean '{near[0]}'?)" if near else ""
+            place = f"[{prefix.rstrip('.')}]" if prefix else "the file"
+            raise ConfigError(f"{name}: unknown key '{prefix}{key}'{hint}; {place} knows: {', '.join(fields)}")
+        if isinstance(fields[key], type) and issubclass(fields[key], msgspec.Struct):
+            _refuse_unknown(value, fields[key], name, f"{prefix}{key}.")

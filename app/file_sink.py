@@ -1,0 +1,305 @@
+"""Sound into a file or a pipe: wav, flac, or raw 16-bit samples.
+
+Purpose: `FileSink`. A file is written aside as `NAME.part` and renamed when it is complete, so that the final name
+never holds half a file; a pipe, a device or standard output gets a header that promises no length, and is never
+rewound. Knows: paths, containers, what disks and pipes do wrong. Does not know: engines, text, sound devices. The
+writing itself runs on the executor given to it, never on the event loop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Protocol
+
+from app.executor import BoundedExecutor
+from app.sink import SinkError, to_pcm16
+from app.wav import streaming_wav_header, wav_header
+from engines.contract import Pcm
+
+STDOUT: Final = "-"
+
+
+class FileFormat(str, Enum):
+    """Containers a file can have; all hold mono, 16 bits a sample."""
+
+    WAV = "wav"
+    FLAC = "flac"
+    RAW = "raw"
+
+
+_BY_SUFFIX: Final = {
+    ".wav": FileFormat.WAV,
+    ".wave": FileFormat.WAV,
+    ".flac": FileFormat.FLAC,
+    ".raw": FileFormat.RAW,
+    ".pcm": FileFormat.RAW,
+    ".s16": FileFormat.RAW,
+}
+
+
+def format_for(output: str, wished: FileFormat | None) -> FileFormat:
+    """The container for an output name: the one wished for, else by its ending; a pipe gets wav.
+
+    Raises `SinkError` where the ending says nothing.
+    """
+    if wished is not None:
+        return wished
+    if output == STDOUT:
+        return FileFormat.WAV
+    found = _BY_SUFFIX.get(Path(output).suffix.lower())
+    if found is None:
+        if _is_special(Path(output)):
+            return FileFormat.WAV
+        known = ", ".join(_BY_SUFFIX)
+        raise SinkError(
+            f"cannot tell the format of '{output}' from its ending ({known}); say --format wav, flac or raw"
+        )
+    return found
+
+
+def _is_special(path: Path) -> bool:
+    """Whether a path is there already as something that must not be replaced: a pipe, a device, a socket."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+class _Writer(Protocol):
+    """One container being filled; every method blocks."""
+
+    def write(self, data: bytes) -> None: ...
+    def close(self) -> None: ...
+
+
+class _PlainWriter:
+    """Raw samples, or wav; the wav header's lengths are set at the end where the file can be rewound."""
+
+    def __init__(self, file: BinaryIO, sample_rate_hz: int, *, wav: bool, rewind: bool) -> None:
+        self._file = file
+        self._sample_rate_hz = sample_rate_hz
+        self._patch = wav and rewind
+        self._bytes = 0
+        if wav:
+            file.write(streaming_wav_header(sample_rate_hz))
+
+    def write(self, data: bytes) -> None:
+        self._file.write(data)
+        self._bytes += len(data)
+
+    def close(self) -> None:
+        if self._patch:
+            self._file.seek(0)
+            self._file.write(wav_header(self._sample_rate_hz, self._bytes))
+        self._file.flush()
+
+
+class _FlacWriter:
+    """FLAC through libsndfile, which is loaded here and not before."""
+
+    def __init__(self, file: BinaryIO, sample_rate_hz: int) -> None:
+        import soundfile
+
+        self._file = _RememberingFile(file)
+        self._library_error: type[Exception] = soundfile.SoundFileError
+        try:
+            self._sound: Any = soundfile.SoundFile(
+                self._file, "w", samplerate=sample_rate_hz, channels=1, format="FLAC", subtype="PCM_16"
+            )
+        except soundfile.SoundFileError as error:
+            raise self._cause(error) from error
+
+    def write(self, data: bytes) -> None:
+        try:
+            self._sound.buffer_write(data, dtype="int16")
+        except (self._library_error, AssertionError) as error:
+            raise self._cause(error) from error
+        self._file.check()
+
+    def close(self) -> None:
+        try:
+            self._sound.close()
+        except self._library_error as error:
+            raise self._cause(error) from error
+        self._file.check()
+        self._file.file.flush()
+
+    def _cause(self, error: Exception) -> OSError:
+        return self._file.error or OSError(errno.EIO, str(error))
+
+
+class _RememberingFile:
+    """What libsndfile writes through: a failure must not be raised inside its callbacks, so it is kept for `check`."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self.error: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        if self.error is None:
+            try:
+                return self.file.write(bytes(data))
+            except OSError as error:
+                self.error = error
+        return 0
+
+    def read(self, size: int = -1) -> bytes:
+        return self.file.read(size)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        if self.error is None:
+            try:
+                return self.file.seek(offset, whence)
+            except OSError as error:  # seeking flushes
+                self.error = error
+        return -1
+
+    def tell(self) -> int:
+        return self.file.tell() if self.error is None else -1
+
+    def check(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+
+class FileSink:
+    """A `Sink` that fills one file, pipe or device."""
+
+    def __init__(self, output: str, file_format: FileFormat, sample_rate_hz: int, executor: BoundedExecutor) -> None:
+        if output == STDOUT and file_format is FileFormat.FLAC:
+            raise SinkError("flac cannot be written to a pipe; take --format wav or raw, or give a file name")
+        self._output = output
+        self._format = file_format
+        self._sample_rate_hz = sample_rate_hz
+        self._executor = executor
+        self._name = "standard output" if output == STDOUT else f"'{output}'"
+        self._final: Path | None = None
+        self._part: Path | None = None
+        self._file: BinaryIO | None = None
+        self._writer: _Writer | None = None
+        self._ended = False
+        self._lock = threading.Lock()  # a write given up on by its caller may still be running when the end comes
+
+    async def write(self, pcm: Pcm) -> None:
+        """Append a block; a failure removes the part file."""
+        data = to_pcm16(pcm).astype("<i2", copy=False).tobytes()
+        await self._executor.run(self._guarded, lambda: self._write(data))
+
+    async def finish(self) -> None:
+        """Complete the file and give it its final name."""
+        await self._executor.run(self._guarded, self._finish)
+
+    async def stop(self) -> None:
+        """The same as `finish`: what has been written is a valid file."""
+        await self._executor.run(self._guarded, self._finish)
+
+    async def abort(self) -> None:
+        """Remove the part file."""
+        await self._executor.run(self._guarded, self._discard)
+
+    def check(self) -> None:
+        """Refuse an output that cannot work, before anything is computed for it. Blocks; writes nothing."""
+        if self._output == STDOUT:
+            return
+        path = Path(self._output)
+        parent = path.resolve().parent
+        if path.is_dir():
+            raise SinkError(f"cannot write {self._name}: it is a directory; give a file name")
+        if not parent.is_dir():
+            raise SinkError(f"cannot write {self._name}: there is no directory '{parent}'")
+        if not _is_special(path) and not os.access(parent, os.W_OK):
+            raise SinkError(f"cannot write {self._name}: no permission to create files in '{parent}'")
+
+    def _guarded(self, action: Callable[[], None]) -> None:
+        with self._lock:
+            action()
+
+    def _write(self, data: bytes) -> None:
+        if self._ended:
+            return
+        try:
+            self._open().write(data)
+            if self._part is None and self._file is not None:
+                self._file.flush()
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def _finish(self) -> None:
+        if self._ended:
+            return
+        try:
+            self._open().close()
+            assert self._file is not None
+            if self._part is not None and self._final is not None:
+                os.fsync(self._file.fileno())
+                self._part.replace(self._final)
+                self._part = None
+            self._ended = True
+            self._file.close()
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def _open(self) -> _Writer:
+        if self._writer is not None:
+            return self._writer
+        rewind = False
+        if self._output == STDOUT:
+            self._file = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+        elif _is_special(Path(self._output)):
+            self._file = os.fdopen(os.open(self._output, os.O_WRONLY | os.O_CLOEXEC), "wb")
+        else:
+            self._file = self._open_part()
+            rewind = True
+        if self._format is FileFormat.FLAC:
+            self._writer = _FlacWriter(self._file, self._sample_rate_hz)
+        else:
+            self._writer = _PlainWriter(
+                self._file, self._sample_rate_hz, wav=self._format is FileFormat.WAV, rewind=rewind
+            )
+        return self._writer
+
+    def _open_part(self) -> BinaryIO:
+        """The part file beside the final name, held against a second writer; links are followed, so they survive."""
+        self._final = Path(self._output).resolve()
+        if self._final.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        part = self._final.with_name(self._final.name + ".part")
+        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise SinkError(f"cannot write {self._name}: another program is writing '{part}' right now") from None
+        os.ftruncate(descriptor, 0)
+        self._part = part
+        return os.fdopen(descriptor, "r+b")
+
+    def _failure(self, error: OSError) -> Exception:
+        """Drop what is half done; one clear sentence, or `BrokenPipeError` as it is: the reader has simply left."""
+        self._discard()
+        if isinstance(error, BrokenPipeError):
+            return error
+        reason = error.strerror or str(error)
+        if error.errno == errno.ENOSPC:
+            reason += "; nothing was left under that name"
+        return SinkError(f"cannot write {self._name}: {reason}")
+
+    def _discard(self) -> None:
+        self._ended = True
+        if self._part is not None:
+            with contextlib.suppress(OSError):
+                self._part.unlink()
+            self._part = None
+        if self._file is not None:
+            with contextlib.suppress(OSError, ValueError):
+                self._file.close()

@@ -1,0 +1,247 @@
+"""One run of speech: text in as it comes, utterances in order, sound out.
+
+Purpose: `SpeechSession`. Each segment of the text becomes one utterance; the next one is begun as soon as the engine
+has let go of the last, while its sound still drains, so that the listener hears no gap. Three tasks work hand in
+hand, with a bounded queue between each: text → pieces, pieces → utterances, utterances → sink. A slow sink slows the
+reader of text. Knows: the order of things and how they end. Does not know: text rules, files, devices, how the engine
+works.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from app.engine_client import EngineClient, Speech
+from app.executor import BoundedExecutor
+from app.sink import Sink
+from engines.contract import Codes, End, Outcome, SpeechRequest
+from engines.errors import SpeechError
+
+PIECES_WAITING: Final = 64
+"""Pieces of text cut ahead of the engine; beyond that the reader of text waits."""
+
+
+class Piece(Protocol):
+    """A piece of text as the front end cuts it; `app.front_end.TextPiece` is one."""
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Token ids."""
+        ...
+
+    @property
+    def ends_segment(self) -> bool:
+        """Whether the utterance ends here."""
+        ...
+
+
+class FrontEnd(Protocol):
+    """What turns text into pieces; `app.front_end.TextFrontEnd` does."""
+
+    def feed(self, text: str) -> list[Any]:
+        """Take text as it comes; returns the pieces no later character can change."""
+        ...
+
+    def finish(self) -> list[Any]:
+        """No more text; returns the rest."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class SessionReport:
+    """What a run has come to; filled in as it goes."""
+
+    outcome: End = End.END
+    """The worst of the segments' ends."""
+    segments: int = 0
+    frames: int = 0
+    samples: int = 0
+    """Samples handed to the sink."""
+    compute_ms: float = 0.0
+    """Time in the frame graph and in the codec graph."""
+    first_audio_ms: float | None = None
+    """From the first text to the first sample handed to the sink."""
+    codes: list[Codes] = field(default_factory=list)
+
+
+_SEVERITY: Final = (End.END, End.LIMIT, End.CANCELLED, End.ERROR)
+
+
+def segment_seed(seed: int, segment: int) -> int:
+    """The seed of one segment: the first has the user's own, the others are drawn from it and stay below 2^31."""
+    if segment == 0:
+        return seed
+    digest = hashlib.blake2b(f"{seed}/{segment}".encode(), digest_size=4).digest()
+    return int.from_bytes(digest, "little") & 0x7FFFFFFF
+
+
+class SpeechSession:
+    """Speaks one text into one sink; used once."""
+
+    def __init__(
+        self,
+        *,
+        client: EngineClient,
+        front_end: FrontEnd,
+        executor: BoundedExecutor,
+        sink: Sink,
+        request: SpeechRequest,
+        on_progress: Callable[[SessionReport], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.report = SessionReport()
+        self._client = client
+        self._front_end = front_end
+        self._executor = executor
+        self._sink = sink
+        self._request = request
+        self._on_progress = on_progress
+        self._clock = clock
+        self._began: float | None = None
+        self._pieces: asyncio.Queue[Piece | None] = asyncio.Queue(PIECES_WAITING)
+        self._speeches: asyncio.Queue[Speech | None] = asyncio.Queue(1)
+        self._open: list[Speech] = []
+        self._work: asyncio.Task[None] | None = None
+        self._cancelled = False
+
+    async def run(self, texts: AsyncIterator[str]) -> SessionReport:
+        """Speak everything that comes; returns when the sink is finished, or stopped after `cancel`.
+
+        Raises what went wrong; the sink is then aborted, and every utterance is over.
+        """
+        if self._cancelled:
+            return await self._stopped()
+        self._work = asyncio.ensure_future(self._speak(texts))
+        try:
+            await self._work
+        except asyncio.CancelledError:
+            if not self._cancelled:
+                self._work.cancel()
+                await asyncio.wait((self._work,))
+                await self._sink.abort()
+                raise
+            return await self._stopped()
+        except BaseException:
+            await self._sink.abort()
+            raise
+        return self.report
+
+    def cancel(self) -> None:
+        """Stop at once: `run` returns soon, with what was spoken so far kept. Idempotent."""
+        if self._cancelled:
+            return
+        self._cancelled = True
+        if self._work is not None:
+            self._work.cancel()
+
+    async def _stopped(self) -> SessionReport:
+        self.report.outcome = End.CANCELLED
+        await self._sink.stop()
+        return self.report
+
+    async def _speak(self, texts: AsyncIterator[str]) -> None:
+        try:
+            await _together(self._cut(texts), self._begin_utterances(), self._play())
+        finally:
+            for speech in self._open:
+                speech.cancel()
+            for speech in self._open:
+                await speech.close()
+        await self._sink.finish()
+
+    async def _cut(self, texts: AsyncIterator[str]) -> None:
+        """Text → pieces."""
+        async for text in texts:
+            if self._began is None:
+                self._began = self._clock()
+            for piece in await self._executor.run(self._front_end.feed, text):
+                await self._pieces.put(piece)
+        for piece in await self._executor.run(self._front_end.finish):
+            await self._pieces.put(piece)
+        await self._pieces.put(None)
+
+    async def _begin_utterances(self) -> None:
+        """Pieces → utterances: one after the other, each begun when the engine has let go of the one before."""
+        current: Speech | None = None
+        last: Speech | None = None
+        while (piece := await self._pieces.get()) is not None:
+            if current is None:
+                if not piece.ids:
+                    continue
+                if last is not None:
+                    await last.outcome()
+                current = last = await self._begin()
+                await self._speeches.put(current)
+            if piece.ids:
+                current.feed(piece.ids)
+            if piece.ends_segment:
+                current.end_of_text()
+                current = None
+        if current is not None:
+            current.end_of_text()
+        await self._speeches.put(None)
+
+    async def _begin(self) -> Speech:
+        request = replace(self._request, seed=segment_seed(self._request.seed, self.report.segments))
+        speech = await self._client.start(request)
+        self._open.append(speech)
+        self.report.segments += 1
+        return speech
+
+    async def _play(self) -> None:
+        """Utterances → sink, in order."""
+        limit = self._client.info.sample_rate_hz
+        while (speech := await self._speeches.get()) is not None:
+            while len(pcm := await speech.read(limit)):
+                self._heard(len(pcm))
+                await self._sink.write(pcm)
+                self._tell()
+            self._account(await speech.outcome())
+            self._open.remove(speech)
+            await speech.close()
+
+    def _heard(self, samples: int) -> None:
+        if self.report.first_audio_ms is None and self._began is not None:
+            self.report.first_audio_ms = 1000.0 * (self._clock() - self._began)
+        self.report.samples += samples
+
+    def _account(self, outcome: Outcome) -> None:
+        report = self.report
+        report.frames += outcome.frames
+        report.compute_ms += outcome.talker_ms + outcome.codec_ms
+        report.outcome = max(report.outcome, outcome.end, key=_SEVERITY.index)
+        if outcome.codes is not None:
+            report.codes.append(outcome.codes)
+        self._tell()
+        if outcome.end is End.ERROR:
+            raise SpeechError(outcome.error or "the engine failed without saying why")
+
+    def _tell(self) -> None:
+        if self._on_progress is not None:
+            self._on_progress(self.report)
+
+
+def all_codes(report: SessionReport, codebooks: int) -> Codes:
+    """Codes of every segment in order, i32 [frames, codebooks]."""
+    return np.concatenate([np.empty((0, codebooks), np.int32), *report.codes]).astype(np.int32)
+
+
+async def _together(*jobs: Coroutine[Any, Any, None]) -> None:
+    """Run jobs side by side; the first failure cancels the others and is raised once they have ended."""
+    tasks = [asyncio.ensure_future(job) for job in jobs]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in tasks:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise error

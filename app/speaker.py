@@ -1,0 +1,239 @@
+"""Live playback: a `Sink` that ends in a sound device.
+
+Purpose: `SpeakerSink`. A thread of its own opens the device, waits until enough sound is there, writes it in short
+blocks, and pushes the last sample out of the device before it closes. PortAudio's blocking interface is taken rather
+than its callback: the callback would need Python's lock within a few milliseconds, while a blocking write leaves the
+device's own buffer full and tolerates a slow moment; nothing in this process can make it click short of that buffer
+running dry. Knows: blocks of samples, rates, when to start, what a drained device is. Does not know: text, engines,
+files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from app.config import PlaybackConfig
+from app.devices import AudioSystem, choose_format, describe_failure, find_device
+from app.playback_buffer import PlaybackBuffer, Playhead
+from app.sink import SinkError, to_pcm16
+from engines.contract import Pcm
+
+_BLOCK_MS: Final = 20
+"""Sound per write: the longest a stop has to wait for the writing thread to notice."""
+_STOP_TIMEOUT_S: Final = 1.0
+"""A driver that hangs may keep the thread; the process does not wait for it any longer than this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaybackStatistics:
+    """What the listener got; a snapshot."""
+
+    device: str | None
+    sample_rate_hz: int | None
+    underruns: int
+    gap_ms: float
+    written_samples: int
+    """Samples of sound (without silence around it) given to the device, at its rate."""
+
+
+class SpeakerSink:
+    """Plays through the device called `device` (None: the default). The device is opened in the background at once."""
+
+    def __init__(
+        self,
+        sample_rate_hz: int,
+        settings: PlaybackConfig,
+        *,
+        device: str | None = None,
+        system: Callable[[], Any] = AudioSystem,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._voice_rate_hz = sample_rate_hz
+        self._settings = settings
+        self._wish = device
+        self._system = system
+        self._clock = clock
+        self._buffer = PlaybackBuffer(self._at_voice_rate(settings.buffer_ms))
+        self._device: str | None = None
+        self._device_rate_hz: int | None = None
+        self._playhead: Playhead | None = None
+        self._written = 0
+        self._cut = False
+        self._error: Exception | None = None
+        self._done = threading.Event()
+        self._wake: Callable[[], None] = lambda: None
+        self._thread = threading.Thread(target=self._play, name="speakd-speaker", daemon=True)
+        self._thread.start()
+
+    async def write(self, pcm: Pcm) -> None:
+        """Hand a block over; waits while the buffer is full."""
+        await self._until(lambda: self._buffer.put(pcm))
+
+    async def finish(self) -> None:
+        """Returns when the last sample has left the device."""
+        self._buffer.end()
+        await self._until(self._done.is_set)
+
+    async def stop(self) -> None:
+        """Silence, at once; what the device holds is dropped."""
+        self._silence()
+        deadline = self._clock() + _STOP_TIMEOUT_S
+        with contextlib.suppress(SinkError):
+            await self._until(lambda: self._done.is_set() or self._clock() > deadline)
+
+    async def abort(self) -> None:
+        """The same as `stop`."""
+        await self.stop()
+
+    def statistics(self) -> PlaybackStatistics:
+        """A snapshot."""
+        playhead = self._playhead
+        return PlaybackStatistics(
+            device=self._device,
+            sample_rate_hz=self._device_rate_hz,
+            underruns=playhead.underruns if playhead else 0,
+            gap_ms=playhead.gap_ms if playhead else 0.0,
+            written_samples=self._written,
+        )
+
+    async def _until(self, reached: Callable[[], bool]) -> None:
+        """Wait, woken by the playing thread, until something holds. Raises the thread's error, or that it hangs."""
+        loop = asyncio.get_running_loop()
+        news = asyncio.Event()
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop may be gone
+                loop.call_soon_threadsafe(news.set)
+
+        self._wake = wake
+        self._buffer.on_room(wake)
+        while True:
+            news.clear()
+            if self._error is not None:
+                raise self._error
+            if reached():
+                return
+            try:
+                await asyncio.wait_for(news.wait(), self._settings.stall_timeout_ms / 1000.0)
+            except (asyncio.TimeoutError, TimeoutError):
+                if self._device is not None and not self._cut:
+                    seconds = self._settings.stall_timeout_ms / 1000.0
+                    raise SinkError(f"the sound device '{self._device}' has taken no sound for {seconds:g} s") from None
+
+    def _silence(self) -> None:
+        self._cut = True
+        self._buffer.cut()
+
+    def _at_voice_rate(self, milliseconds: int) -> int:
+        return self._voice_rate_hz * milliseconds // 1000
+
+    def _play(self) -> None:
+        """The playing thread."""
+        try:
+            with self._system() as system:
+                self._play_through(system)
+        except SinkError as error:
+            self._error = error
+        except OSError as error:
+            self._error = SinkError(describe_failure(self._device or "?", error))
+        except Exception as error:  # a bug here must reach the caller, not die with the thread
+            self._error = error
+        finally:
+            self._buffer.cut()
+            self._done.set()
+            self._wake()
+
+    def _play_through(self, system: Any) -> None:
+        settings = self._settings
+        device = find_device(system.devices(), self._wish)
+        wished = choose_format(
+            lambda format_: bool(system.can_do(device, format_)),
+            self._voice_rate_hz,
+            device,
+            settings.sample_rate_hz or None,
+        )
+        rate_hz = wished.sample_rate_hz
+        stream = system.open(device, wished, rate_hz * settings.period_ms // 1000)
+        self._device, self._device_rate_hz = device.name, rate_hz
+        self._playhead = Playhead(rate_hz, self._clock)
+        try:
+            held_frames = stream.get_write_available()  # nothing is in it yet: all the device can hold
+            output = _Output(stream, wished.channels, self._voice_rate_hz, rate_hz)
+            output.silence(rate_hz * settings.lead_in_ms // 1000)
+            self._pump(output)
+            if not self._cut:
+                # Pa_StopStream drops what ALSA still holds, and a sound server forgets what a closed stream had queued:
+                # so silence is written behind the last sample until that sample must be out.
+                self._push_out(output, held_frames + rate_hz * settings.tail_ms // 1000)
+                stream.stop_stream()
+        finally:
+            stream.close()
+
+    def _pump(self, output: _Output) -> None:
+        """Buffer → device, until the end or the cut."""
+        assert self._playhead is not None
+        start = self._at_voice_rate(self._settings.start_ms)
+        block = max(1, self._at_voice_rate(_BLOCK_MS))
+        self._buffer.wait_for(start)
+        while not self._cut:
+            pcm = self._buffer.take_nowait(block)
+            if pcm is None:
+                self._buffer.wait_for(start)
+                self._playhead.starved()
+                continue
+            last = not len(pcm)
+            samples = output.convert(pcm, last=last)
+            self._playhead.writing(len(samples))
+            output.write(samples)
+            self._written += len(samples)
+            if last:
+                return
+
+    def _push_out(self, output: _Output, frames: int) -> None:
+        """Silence in short blocks, so that a stop is heard in between."""
+        block = max(1, output.rate_hz * _BLOCK_MS // 1000)
+        while frames > 0 and not self._cut:
+            output.silence(min(block, frames))
+            frames -= block
+            self._wake()
+
+
+class _Output:
+    """A stream and what stands between it and the voice's samples: rate and channels."""
+
+    def __init__(self, stream: Any, channels: int, voice_rate_hz: int, rate_hz: int) -> None:
+        self._stream = stream
+        self._channels = channels
+        self.rate_hz = rate_hz
+        self._resampler: Any = None
+        if rate_hz != voice_rate_hz:
+            import soxr
+
+            self._resampler = soxr.ResampleStream(voice_rate_hz, rate_hz, 1, dtype="float32")
+
+    def convert(self, pcm: Pcm, *, last: bool) -> Pcm:
+        """Samples at the device's rate; the last call gets what the filter still holds."""
+        if self._resampler is None:
+            return pcm
+        converted: Pcm = self._resampler.resample_chunk(pcm, last=last)
+        return converted
+
+    def write(self, samples: Pcm) -> None:
+        """Write, and wait for room in the device."""
+        frames = len(samples)
+        if frames:
+            data = np.repeat(to_pcm16(samples), self._channels)
+            self._stream.write(data.tobytes(), frames)
+
+    def silence(self, frames: int) -> None:
+        """Write silence."""
+        if frames > 0:
+            self._stream.write(bytes(2 * self._channels * frames), frames)
