@@ -1,13 +1,13 @@
 """Cleaning of raw text, piece by piece, before anything else looks at it.
 
-Purpose: what comes out holds only letters, digits, marks, punctuation, symbols a reader would speak, and single spaces or
-line breaks; no control string of the tokenizer survives. Any cutting of the input into pieces gives the same text.
+Purpose: what comes out holds only letters, digits, marks, punctuation, symbols a reader would speak, and single spaces
+or line breaks; no control string of the tokenizer survives. Any cutting of the input into pieces gives the same text.
 What it remembers between pieces is bounded: one character with its marks, the beginning of a control string, one run of
 whitespace or of one punctuation character (kept in its collapsed form).
 Knows: Unicode, terminal escapes, chat markers. Does not know: languages, sentences, numbers.
 
-Kept out: control characters, NUL, zero-width and bidi characters, lone surrogates, private use, terminal escapes, control
-strings, emoji and dingbats (dropped silently: spoken names of emoji disturb more than they tell).
+Kept out: control characters, NUL, zero-width and bidi characters, lone surrogates, private use, terminal escapes,
+control strings, emoji and dingbats (dropped silently: spoken names of emoji disturb more than they tell).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Cleaner:
         listed = sorted({word for word in control_strings if word.strip()}, key=len, reverse=True)
         self._listed = tuple(listed)
         self._controls = re.compile("|".join([_ESCAPE, *map(re.escape, listed), _MARKER]))
-        self._openers = re.compile("[\x1b<%s]" % "".join(re.escape(word[0]) for word in listed))
+        self._openers = re.compile(f"[\x1b<{''.join(re.escape(word[0]) for word in listed)}]")
         self._reach = max([64, *map(len, listed)])
         self._given = 0
         self._cluster = self._unfinished = self._run = SpannedText.of("")

@@ -1,7 +1,7 @@
 """Text that remembers where it came from.
 
-Purpose: every rewriting step of the front end (hygiene, markup, normalisation) changes text; this value carries, for each
-character, its place in the text as it was given, so that what is spoken can be pointed at in the original.
+Purpose: every rewriting step of the front end (hygiene, markup, normalisation) changes text; this value carries, for
+each character, its place in the text as it was given, so that what is spoken can be pointed at in the original.
 Knows: characters and offsets. Does not know: what the rewriting is for.
 """
 
@@ -19,8 +19,8 @@ Replacement = str | Callable[[re.Match[str]], str | None]
 class SpannedText:
     """A text and, for each of its characters and for its end, the offset in the original.
 
-    `offsets` has one item more than `text` and never falls. All characters of a replacement carry the start of what they
-    replaced, so spans of neighbours tile the original: nothing that was removed falls between two spans.
+    `offsets` has one item more than `text` and never falls. All characters of a replacement carry the start of what
+    they replaced, so spans of neighbours tile the original: nothing that was removed falls between two spans.
     """
 
     text: str

@@ -1,0 +1,159 @@
+"""English abbreviations: which dots do not end a sentence, and what the short form says.
+
+Purpose: one table for the segmenter (may this dot end a sentence?) and the normaliser (what is spoken?).
+Knows: written English. Does not know: text streams, numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+TITLES: Final = {
+    "mr": "mister",
+    "mrs": "missus",
+    "ms": "miz",
+    "messrs": "messieurs",
+    "dr": "doctor",
+    "prof": "professor",
+    "rev": "reverend",
+    "hon": "honorable",
+    "gen": "general",
+    "col": "colonel",
+    "capt": "captain",
+    "cmdr": "commander",
+    "lt": "lieutenant",
+    "sgt": "sergeant",
+    "gov": "governor",
+    "sen": "senator",
+    "rep": "representative",
+    "pres": "president",
+    "fr": "father",
+    "st": "saint",
+    "mt": "mount",
+    "ft": "fort",
+}
+"""Spoken so before a name."""
+
+BEFORE_NUMBER: Final = {
+    "no": "number",
+    "nos": "numbers",
+    "vol": "volume",
+    "ch": "chapter",
+    "fig": "figure",
+    "figs": "figures",
+    "eq": "equation",
+    "sec": "section",
+    "pp": "pages",
+    "p": "page",
+    "art": "article",
+    "op": "opus",
+    "ver": "version",
+    "ext": "extension",
+}
+"""Spoken so before a number."""
+
+ANYWHERE: Final = {
+    "etc": "et cetera",
+    "vs": "versus",
+    "approx": "approximately",
+    "dept": "department",
+    "est": "established",
+    "inc": "incorporated",
+    "ltd": "limited",
+    "corp": "corporation",
+    "co": "company",
+    "bros": "brothers",
+    "jr": "junior",
+    "sr": "senior",
+    "esq": "esquire",
+    "govt": "government",
+    "assn": "association",
+    "univ": "university",
+    "misc": "miscellaneous",
+    "min": "minutes",
+    "max": "maximum",
+    "ave": "avenue",
+    "blvd": "boulevard",
+    "rd": "road",
+    "hwy": "highway",
+    "cf": "compare",
+    "ca": "circa",
+    "al": "al",
+    "tel": "telephone",
+    "appt": "appointment",
+    "apt": "apartment",
+}
+"""Spoken so wherever they stand with a dot."""
+
+DOTTED: Final = {
+    "e.g": "for example",
+    "i.e": "that is",
+    "a.m": "A M",
+    "p.m": "P M",
+    "a.d": "A D",
+    "b.c": "B C",
+    "b.c.e": "B C E",
+    "c.e": "C E",
+    "ph.d": "P H D",
+    "m.d": "M D",
+    "b.a": "B A",
+    "m.a": "M A",
+    "b.s": "B S",
+    "m.s": "M S",
+    "w.r.t": "with respect to",
+    "a.k.a": "also known as",
+}
+"""Short forms with dots inside, without their last dot. Upper-case single letters are spoken by their names."""
+
+MONTHS: Final = {
+    "jan": "January",
+    "feb": "February",
+    "mar": "March",
+    "apr": "April",
+    "jun": "June",
+    "jul": "July",
+    "aug": "August",
+    "sep": "September",
+    "sept": "September",
+    "oct": "October",
+    "nov": "November",
+    "dec": "December",
+}
+DAYS: Final = {
+    "mon": "Monday",
+    "tue": "Tuesday",
+    "tues": "Tuesday",
+    "wed": "Wednesday",
+    "thu": "Thursday",
+    "thur": "Thursday",
+    "thurs": "Thursday",
+    "fri": "Friday",
+    "sat": "Saturday",
+    "sun": "Sunday",
+}
+
+_ALSO_WORDS: Final = frozenset(
+    {"no", "art", "fig", "sun", "sat", "min", "max", "mar", "dec", "p", "sec", "co", "fr", "al"}
+)
+"""Words besides: the dot after them ends a sentence unless a number follows."""
+_MAY_END: Final = frozenset(
+    {*ANYWHERE, *DAYS, *MONTHS, "a.m", "p.m", "a.d", "b.c", "b.c.e", "c.e", "ph.d", "m.d", "b.a", "m.a", "b.s", "m.s"}
+) - {"vs", "approx", "cf", "ca"}
+"""These may be the last word of a sentence: a capital after them begins a new one."""
+
+
+def ends_sentence(word: str, follower: str) -> bool:
+    """Whether the dot after `word` ends a sentence, when `follower` is the first letter or digit of the next word.
+
+    `word` is what stands before the dot, dots inside included ("p.m"). Where it is not certain the answer is no: two
+    sentences spoken in one breath do less harm than one torn apart.
+    """
+    if follower.islower():
+        return False
+    key = word.lower()
+    if key in _ALSO_WORDS or key in _MAY_END:
+        return not follower.isdigit()
+    if key in TITLES or key in BEFORE_NUMBER or key in DOTTED:
+        return False
+    initials = all(len(part) == 1 and part.isalpha() for part in word.split("."))
+    return not initials or key == "i"

@@ -1,0 +1,182 @@
+"""Cutting a stream of clean text into segments, each of which becomes one utterance.
+
+Purpose: `feed` gives every segment that later text cannot change, `finish` gives the rest. Any cutting of the input
+gives the same segments; joined, they are the input up to whitespace.
+A segment ends at the end of a sentence. Short sentences wait for the next; a sentence too long for one utterance is cut
+at a sentence end that was passed over, else at a clause, else between words, else where the bound falls.
+What is remembered is less than two bounds of text; each character is looked at a fixed number of times.
+Knows: sentence ends (Latin and CJK), abbreviations, list and heading marks, how long text takes to speak, roughly.
+Does not know: normalisation, tokens, sound.
+
+Expects what `hygiene.Cleaner` gives: no control characters, whitespace as one space, one line break or one empty line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from app.abbreviations import ends_sentence
+from app.spans import SpannedText
+
+_LOOK_AHEAD: Final = 24
+"""Characters after a dot that may decide about it; what is not decided by then goes on."""
+_TERMINATORS: Final = frozenset(".!?\u2026")
+_WIDE_TERMINATORS: Final = frozenset("\u3002\uff01\uff1f\uff61\uff0e")
+_CLOSERS: Final = "\"'\u201d\u2019\u00bb)]}*_`\u300d\u300f\uff09\u3011\u300b"
+_AFTER_END: Final = re.compile(rf"[.!?\u2026\u3002\uff01\uff1f\uff61\uff0e{re.escape(_CLOSERS)}]*")
+_OPENING: Final = re.compile(r"\s+[\"'\u201c\u2018\u00ab(\[{*_`\u00bf\u00a1\u2014\u2013-]*\s?")
+_LAST_WORD: Final = re.compile(r"[^\W_]+(?:[.'\u2019][^\W_]+)*\Z")
+_LIST_MARK: Final = re.compile(r"(?:[-*+\u2022\u2013\u2014>]|#{1,6}|\d{1,3}[.)])\s")
+_LIST_MARK_BEGINNING: Final = re.compile(r"(?:[-*+\u2022\u2013\u2014>]|#{1,6}|\d{1,3}[.)]?)?")
+_NUMBERED: Final = re.compile(r"(?:\A|\n)\d{1,3}\Z")
+_CLAUSE: Final = frozenset(",;:\u2014\u2013)\u2026")
+_WIDE_CLAUSE: Final = frozenset("\uff0c\uff1b\uff1a\u3001")
+
+
+def spoken_weight(character: str) -> int:
+    """About how many letters of English take as long to say as this character."""
+    if character.isdigit() or character in "$%&@+=\u20ac\u00a3\u00b0":
+        return 6
+    return 1 if character < "\u1100" else 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentBounds:
+    """Lengths of segments in letters; 15 letters are about a second of speech."""
+
+    longest: int = 180
+    """No segment is longer: about 12 s of speech."""
+    shortest: int = 24
+    """A shorter sentence is spoken together with the next one."""
+    first_clause: int | None = None
+    """The first segment may end at the first clause mark at or after this length, so that a live text starts early."""
+
+
+class Segmenter:
+    """Segments one stream."""
+
+    def __init__(self, bounds: SegmentBounds | None = None) -> None:
+        self._bounds = bounds or SegmentBounds()
+        self._pending = SpannedText.of("")
+        self._restart()
+        self._early = self._bounds.first_clause
+
+    def _restart(self) -> None:
+        """Begin to look at the pending text as a new segment."""
+        self._scan = self._weight = 0
+        self._sentence = self._clause = self._space = self._gap = 0
+        """Last cuts so far (0: none): after a short sentence, after a clause, between words, at any space."""
+
+    def feed(self, piece: SpannedText) -> list[SpannedText]:
+        """Take the next piece; give the segments that are now certain."""
+        self._pending += piece
+        return self._take(last=False)
+
+    def finish(self) -> list[SpannedText]:
+        """The text is complete: give the rest. The segmenter may be fed again, as at the start."""
+        segments = self._take(last=True)
+        rest = self._pending.strip()
+        self._pending = self._pending.slice(len(self._pending), len(self._pending))
+        self._restart()
+        self._early = self._bounds.first_clause
+        return [*segments, rest] if rest.text else segments
+
+    def _take(self, *, last: bool) -> list[SpannedText]:
+        segments: list[SpannedText] = []
+        start = 0
+        text = self._pending.text
+        while (cut := self._next_cut(text, start, last)) is not None:
+            segment = self._pending.slice(start, cut).strip()
+            if segment.text:
+                segments.append(segment)
+                self._early = None
+            start = cut
+            self._restart()
+        self._pending = self._pending.slice(start, len(text))
+        return segments
+
+    def _next_cut(self, text: str, start: int, last: bool) -> int | None:
+        """Where the segment that begins at `start` ends, or None while that is open; scanning goes on later."""
+        for place in range(start + self._scan, len(text)):
+            character = text[place]
+            weight = self._weight + spoken_weight(character)
+            if weight > self._bounds.longest and not character.isspace() and self._weight:
+                return start + self._best_cut(place - start)
+            if not character.isalnum():
+                if not last and len(text) - place <= _LOOK_AHEAD and self._is_open(text, place):
+                    self._scan = place - start
+                    return None
+                cut = self._judge(text, start, place)
+                if cut is not None:
+                    return cut
+            elif character >= "\u2e80":
+                self._space = place - start
+            self._weight = weight
+        self._scan = max(len(text) - start, 0)
+        return None
+
+    def _is_open(self, text: str, place: int) -> bool:
+        """Whether what follows `place` does not yet say what the character there means."""
+        character = text[place]
+        if character in _TERMINATORS or character in _WIDE_TERMINATORS:
+            end = _end_of(_AFTER_END, text, place + 1)
+            opening = _OPENING.match(text, end, place + _LOOK_AHEAD)
+            return end == len(text) or (opening is not None and opening.end() == len(text))
+        if character == "\n":
+            return bool(_LIST_MARK_BEGINNING.fullmatch(text, place + 1))
+        return character in _CLAUSE and place + 1 == len(text)
+
+    def _judge(self, text: str, start: int, place: int) -> int | None:
+        """Remember the character at `place` as a possible cut, or give the cut if the segment ends there."""
+        character = text[place]
+        if character in _TERMINATORS or character in _WIDE_TERMINATORS:
+            end = self._sentence_end(text, start, place)
+            if end is None:
+                return None
+            if self._weight + 1 >= self._bounds.shortest:
+                return end
+            self._sentence = max(self._sentence, end - start)
+        elif character == "\n":
+            if text[start] == "#" or text.startswith("\n", place + 1) or _LIST_MARK.match(text, place + 1):
+                return place + 1
+            self._space = place - start
+        elif character == " ":
+            self._gap = place - start
+            if not text[place - 1].isdigit():
+                self._space = place - start
+        elif character in _WIDE_CLAUSE or (character in _CLAUSE and text[place + 1 : place + 2].isspace()):
+            self._clause = place + 1 - start
+            if self._early is not None and self._weight + 1 >= self._early:
+                return place + 1
+        return None
+
+    def _sentence_end(self, text: str, start: int, place: int) -> int | None:
+        """The end of the sentence (closing quotes included) if the terminator at `place` ends one."""
+        end = _end_of(_AFTER_END, text, place + 1)
+        if text[place] in _WIDE_TERMINATORS:
+            return end
+        opening = _OPENING.match(text, end, place + _LOOK_AHEAD)
+        if opening is None:
+            return end if end == len(text) or text[end] >= "\u2e80" else None
+        follower = text[opening.end() : opening.end() + 1]
+        if text[place] != "." or text[place + 1 : place + 2] in _TERMINATORS:
+            return None if follower.islower() else end
+        before = text[max(start, place - _LOOK_AHEAD) : place]
+        if _NUMBERED.search(before[-4:]):
+            return None
+        word = _LAST_WORD.search(before)
+        return end if ends_sentence(word.group() if word else "", follower) else None
+
+    def _best_cut(self, reached: int) -> int:
+        """Where to cut a segment that is full after `reached` characters."""
+        for cut in (self._sentence, self._clause, self._space, self._gap):
+            if cut > reached // 4:
+                return cut
+        return reached
+
+
+def _end_of(pattern: re.Pattern[str], text: str, place: int) -> int:
+    found = pattern.match(text, place, place + _LOOK_AHEAD)
+    return found.end() if found else place

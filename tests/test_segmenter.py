@@ -1,0 +1,215 @@
+"""The segmenter: where sentences end, how long ones are cut, and that neither cutting nor size of the input matters."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.hygiene import Cleaner
+from app.segmenter import SegmentBounds, Segmenter, spoken_weight
+from app.spans import SpannedText
+
+EAGER = SegmentBounds(shortest=1)
+WRITING = st.lists(
+    st.one_of(
+        st.sampled_from(
+            ["Mr.", "e.g.", "p.m.", "J.", "U.S.", "No.", "3.5", "1,000", "etc.", "\n", "\n\n", "\n- ", "\n1. "]
+        ),
+        st.sampled_from(
+            [
+                ". ",
+                "! ",
+                "? ",
+                "... ",
+                ".\u201d ",
+                '."',
+                "?!",
+                "\u3002",
+                "\uff0c",
+                ", ",
+                "; ",
+                " ",
+                "\u4f60\u597d",
+                "#",
+                "(",
+            ]
+        ),
+        st.text(st.sampled_from("abcXYZ.!,\"' \n19\u201c"), max_size=12),
+        st.integers(1, 60).map(lambda n: "w" * n),
+    ),
+    max_size=40,
+).map("".join)
+
+
+def segments(*pieces: str, bounds: SegmentBounds = EAGER) -> list[str]:
+    return [found.text for found in spanned(*pieces, bounds=bounds)]
+
+
+def spanned(*pieces: str, bounds: SegmentBounds = EAGER) -> list[SpannedText]:
+    cleaner, segmenter = Cleaner(), Segmenter(bounds)
+    found = [segment for piece in pieces for segment in segmenter.feed(cleaner.feed(piece))]
+    return [*found, *segmenter.feed(cleaner.finish()), *segmenter.finish()]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello there.|How are you?|Fine!",
+        "Dr. Smith met Mrs. Jones on St. James Street.|They talked.",
+        "We left at 7 p.m.|Nobody saw us.",
+        "We left at 7 p.m. and nobody saw us.",
+        "The meeting is at 9 a.m. on Monday.|Do come.",
+        "J. R. R. Tolkien wrote it.|I read it.",
+        "It was I.|Then he left.",
+        "The U.S. Army came.|It left.",
+        "Pi is 3.14159 or so.|Good.",
+        "It costs $3.50.|Cheap!",
+        "See example.com or www.example.org/a.b for more.|Thanks.",
+        "Wait... what is that?|Nothing.",
+        "Wait...|Then he came.",
+        "Well\u2026 perhaps.|Yes\u2026|No.",
+        '"Stop!" he cried.|"Why?" she asked.',
+        "He said, \u201cGo home.\u201d|Then he left.",
+        "(It rained.)|[They stayed.]",
+        "Bring apples, pears, etc.|We shall eat.",
+        "Bring apples, pears, etc. to the party.|We shall eat.",
+        "See No. 5 and Fig. 3 on p. 7.|No.|That is all.",
+        "On Nov. 3rd, 1999 it began.|It ended in Dec.|Then came Jan. 2000.",
+        "Really?!|Yes!!|Good.",
+        "He was born in 1999.|20 people came.",
+        "A first paragraph without a dot||A second one",
+        "Things to buy:|- milk|- two eggs|* bread",
+        "Steps:|1. Open it.|2. Close it.|3) Leave.",
+        "# A heading|Then text that goes on.",
+        "Hard wrapped lines of one\nsentence stay together.|A new one begins.",
+        "\u4f60\u597d\u3002|\u4eca\u5929\u5929\u6c14\u5f88\u597d\uff01|\u771f\u7684\u5417\uff1f\u300d|\u5bf9\u3002",
+        "Version 2.0.1 is out.|Get v1.2.",
+        "Smith et al. found it.|Fine.",
+        "E.g. this one, i.e. that one.|Done.",
+        "Use **bold.**|Next.",
+        "Acme Inc. sold it.|Acme Inc.|The firm closed.",
+        "He lives at 5 Main St. in town.|Good.",
+    ],
+)
+def test_sentences(text: str) -> None:
+    whole = (
+        text.replace("||", "\n\n").replace("|-", "\n-").replace("|*", "\n*").replace("# A heading|", "# A heading\n")
+    )
+    for number in "123":
+        whole = whole.replace(f"|{number}. ", f"\n{number}. ").replace(f"|{number}) ", f"\n{number}) ")
+    whole = (
+        whole.replace("\u3002|", "\u3002").replace("\uff01|", "\uff01").replace("\u300d|", "\u300d").replace("|", " ")
+    )
+    assert segments(whole) == [part for part in text.split("|") if part]
+
+
+def test_short_sentences_wait_for_the_next() -> None:
+    text = "Yes. No. Perhaps it is so, I said. Then we went home together. Bye."
+    bounds = SegmentBounds()
+    assert segments(text, bounds=bounds) == [
+        "Yes. No. Perhaps it is so, I said.",
+        "Then we went home together.",
+        "Bye.",
+    ]
+
+
+def test_an_empty_line_ends_even_a_short_one() -> None:
+    assert segments("Title\n\nText.", bounds=SegmentBounds()) == ["Title", "Text."]
+
+
+def test_long_sentences_are_cut_at_clauses_then_at_words() -> None:
+    clause = "one two three four five six seven eight nine ten, "
+    bounds = SegmentBounds(longest=120)
+    assert segments(clause * 4, bounds=bounds) == [(clause * 2).strip()] * 2
+    words = "word " * 60
+    found = segments(words, bounds=bounds)
+    assert " ".join(found) == words.strip()
+    assert max(map(len, found)) == 119
+
+
+def test_a_number_is_not_cut_off_its_unit() -> None:
+    text = "aaaa bbbb cccc dddd 25 kilometres and more"
+    assert segments(text, bounds=SegmentBounds(longest=36)) == ["aaaa bbbb cccc dddd", "25 kilometres and more"]
+
+
+def test_the_first_segment_may_end_at_a_clause() -> None:
+    text = "When the evening came, we all went home, and slept, and dreamt."
+    bounds = SegmentBounds(first_clause=20)
+    assert segments(text, bounds=bounds) == ["When the evening came,", "we all went home, and slept, and dreamt."]
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", ".", "1", "\u4f60", "a.", ".\u201d", "1 ", "! ", "\n- ", "A. ", "x, ", "(\u201c"]
+)
+def test_a_long_text_without_an_end_is_given_in_bounded_pieces(unit: str) -> None:
+    text = unit * (60_000 // len(unit))
+    cleaner, segmenter, kept = Cleaner(), Segmenter(), 0
+    found: list[str] = []
+    for start in range(0, len(text), 1000):
+        found += [segment.text for segment in segmenter.feed(cleaner.feed(text[start : start + 1000]))]
+        kept = max(kept, len(segmenter._pending))
+    found += [segment.text for segment in (*segmenter.feed(cleaner.finish()), *segmenter.finish())]
+    assert kept <= 500
+    assert all(sum(map(spoken_weight, segment)) <= 180 + 24 * 6 for segment in found)
+    cleaner = Cleaner()
+    whole = cleaner.feed(text).text + cleaner.finish().text
+    assert "".join("".join(found).split()) == "".join(whole.split())
+
+
+def test_work_is_linear_in_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 0
+
+    def counted(character: str) -> int:
+        nonlocal calls
+        calls += 1
+        return spoken_weight(character)
+
+    monkeypatch.setattr("app.segmenter.spoken_weight", counted)
+    text = ("Yes. " + "many words without an end, " * 3 + "w" * 400 + " and 1 2 3 4 so on ") * 40
+    segments(text, bounds=SegmentBounds())
+    assert calls <= 6 * len(text)
+
+
+@given(WRITING)
+def test_nothing_is_lost(text: str) -> None:
+    cleaner = Cleaner()
+    whole = cleaner.feed(text).text + cleaner.finish().text
+    for bounds in (EAGER, SegmentBounds(), SegmentBounds(longest=30, shortest=8, first_clause=5)):
+        found = segments(text, bounds=bounds)
+        assert "".join("".join(found).split()) == "".join(whole.split())
+        assert all(part == part.strip() != "" for part in found)
+
+
+@given(WRITING, st.lists(st.integers(0, 300), max_size=8))
+def test_any_cutting_gives_the_same_segments(text: str, cuts: list[int]) -> None:
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    pieces = [text[a:b] for a, b in itertools.pairwise(places)]
+    for bounds in (EAGER, SegmentBounds(), SegmentBounds(longest=30, shortest=8, first_clause=5)):
+        whole = spanned(text, bounds=bounds)
+        assert [(s.text, s.span()) for s in spanned(*pieces, bounds=bounds)] == [(s.text, s.span()) for s in whole]
+        assert segments(*text, bounds=bounds) == [s.text for s in whole]
+
+
+def test_a_segment_comes_as_soon_as_it_is_certain() -> None:
+    cleaner, segmenter = Cleaner(), Segmenter()
+    assert not segmenter.feed(cleaner.feed("This is a whole sentence."))
+    assert not segmenter.feed(cleaner.feed(" "))
+    assert [s.text for s in segmenter.feed(cleaner.feed("An"))] == ["This is a whole sentence."]
+
+
+def test_segments_know_where_they_came_from() -> None:
+    text = "  One  sentence \x00here now.   Another one follows it. "
+    assert [text[slice(*s.span())].strip() for s in spanned(text)] == [
+        "One  sentence \x00here now.",
+        "Another one follows it.",
+    ]
+
+
+def test_feeding_goes_on_after_finish() -> None:
+    cleaner, segmenter = Cleaner(), Segmenter()
+    first = [*segmenter.feed(cleaner.feed("One")), *segmenter.feed(cleaner.finish()), *segmenter.finish()]
+    second = [*segmenter.feed(cleaner.feed(" two")), *segmenter.feed(cleaner.finish()), *segmenter.finish()]
+    assert [(s.text, s.span()) for s in first + second] == [("One", (0, 3)), ("two", (4, 7))]
