@@ -1,7 +1,7 @@
 """The manifest: what a bundle says about itself, and the names its graphs speak by.
 
-Purpose: the one contract between `export` (writes it) and the engine (reads it). Every dimension, id, default and file of
-a voice model stands here; nobody writes 24000, 1920, 80 or 16 in code.
+Purpose: the one contract between `export` (writes it) and the engine (reads it). Every dimension, id, default and file
+of a voice model stands here; nobody writes 24000, 1920, 80 or 16 in code.
 Knows: the fields of `manifest.json`, their types and laws. Does not know: ONNX, devices, text rules, sockets.
 """
 

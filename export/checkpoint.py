@@ -37,10 +37,11 @@ class TensorFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._file: Any = safe_open(path, framework="numpy")
+            file: Any = safe_open(path, framework="numpy")
         except (OSError, SafetensorError) as error:
             raise CheckpointError(f"{path} cannot be read as safetensors: {error}") from error
-        self._names = set(self._file.keys())
+        self._file = file
+        self._names: set[str] = set(file.keys())
         self._used: set[str] = set()
 
     def shape(self, name: str) -> tuple[int, ...]:

@@ -64,7 +64,7 @@ GRAPHS: Final = Graphs(
 )
 MAX_POSITIONS: Final = 4096  # 5.5 minutes of prompt and frames; the rotary tables' length
 MAX_TOP_K: Final = 64  # width of the graphs' top-k; the family's default is 50
-# Frame caps by text length. Text tokens: as vLLM-Omni caps the Base models (192, 12 a token). Phones: near one frame each.
+# Frame caps by text length. Text tokens: as vLLM-Omni caps Base models (192, 12 a token). Phones: near one frame each.
 FRAME_CAPS: Final = {FrontEndKind.TEXT: (192, 12.0), FrontEndKind.PHONES: (64, 4.0)}
 READ_BYTES: Final = 1 << 20
 

@@ -48,7 +48,10 @@ def pack(matrix: npt.NDArray[np.float32], bits: int) -> npt.NDArray[np.uint8]:
     zero = 2 ** (bits - 1)
     codes = np.rint(_grouped(matrix) / scales(matrix, bits)[..., None]) + zero
     integers: npt.NDArray[np.uint8] = codes.clip(0, 2 * zero - 1).astype(np.uint8)
-    return integers if bits == 8 else integers[..., 0::2] | (integers[..., 1::2] << 4)
+    if bits == 4:
+        np.bitwise_or(integers[..., 0::2], integers[..., 1::2] << 4, out=integers[..., 0::2])
+        return integers[..., 0::2]
+    return integers
 
 
 def unpack(

@@ -1,7 +1,8 @@
 """Sampling as a piece of the graph: penalty, suppression, temperature, top-k, top-p, a draw.
 
 Purpose: one code per slot from one row of logits, by argmax over (scaled logit + Gumbel noise), which draws exactly
-from the softmax; zero noise is greedy. Order of the steps as in the official generation (`qwen-tts` 0.1.1 with transformers 4.57).
+from the softmax; zero noise is greedy. The order of the steps is that of `qwen-tts` 0.1.1
+with transformers 4.57.
 Knows: probabilities. Does not know: what made the logits.
 """
 
