@@ -1,0 +1,25 @@
+"""Models every test may use: small, random, real; made once per run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from export.exporter import export_checkpoint
+from tests.tiny_checkpoint import write_checkpoint
+from tests.tiny_spec import TinySpec
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An official-layout CustomVoice checkpoint of a few hundred kilobytes. Do not change it: copy it."""
+    return write_checkpoint(TinySpec(), tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def tiny_bundle(tiny_checkpoint: Path) -> Path:
+    """The fp32 bundle of `tiny_checkpoint`. Do not change it: copy it."""
+    bundle = tiny_checkpoint.with_name("tiny-bundle")
+    export_checkpoint(tiny_checkpoint, bundle)
+    return bundle

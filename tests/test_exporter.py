@@ -1,0 +1,165 @@
+"""Exports of tiny checkpoints: what they contain, and what is refused with nothing left behind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from engines.manifest import ModelType, read_manifest
+from export.errors import CheckpointError, ExportError
+from export.exporter import export_checkpoint
+from tests.tiny_checkpoint import write_checkpoint
+from tests.tiny_spec import TinySpec
+
+
+def test_the_manifest_tells_the_checkpoints_facts_and_the_files_match_it(tiny_bundle: Path) -> None:
+    spec, manifest = TinySpec(), read_manifest(tiny_bundle)
+    assert manifest.model_type is ModelType.CUSTOM_VOICE
+    assert manifest.frame.codebooks == spec.codebooks
+    assert manifest.frame.samples_per_frame == spec.samples_per_frame
+    assert manifest.codec_ids.eos == spec.end_id
+    assert manifest.languages == spec.languages()
+    assert {name: speaker.id for name, speaker in manifest.speakers.items()} == spec.speakers()
+    assert manifest.speakers["eric"].dialect == "sichuan_dialect"
+    assert manifest.speakers["aiden"].dialect is None
+    for name, entry in manifest.files.items():
+        content = (tiny_bundle / name).read_bytes()
+        assert (len(content), hashlib.sha256(content).hexdigest()) == (entry.bytes, entry.sha256)
+    assert set(manifest.files) | {"manifest.json"} == {path.name for path in tiny_bundle.iterdir()}
+    assert all(name.startswith("speech_tokenizer.") for name in manifest.provenance.unused_tensors)
+
+
+def test_every_node_has_a_path_of_its_own(tiny_bundle: Path) -> None:
+    for name in ("frame.onnx", "codec.onnx"):
+        nodes = onnx.load(tiny_bundle / name, load_external_data=False).graph.node
+        paths = [node.name for node in nodes]
+        assert len(set(paths)) == len(paths)
+        assert all(path.startswith("/") for path in paths)
+
+
+def test_the_text_table_is_the_projection_of_every_row(tiny_checkpoint: Path, tiny_bundle: Path) -> None:
+    tensors = load_file(tiny_checkpoint / "model.safetensors")
+    table = np.load(tiny_bundle / "text_table.npy", mmap_mode="r")
+    x = tensors["talker.model.text_embedding.weight"]
+    w1, b1, w2, b2 = (
+        tensors[f"talker.text_projection.linear_fc{layer}.{leaf}"] for layer in (1, 2) for leaf in ("weight", "bias")
+    )
+    inner = x @ w1.T + b1
+    np.testing.assert_allclose(table, (inner / (1 + np.exp(-inner))) @ w2.T + b2, rtol=1e-5, atol=1e-5)
+
+
+def test_the_same_checkpoint_gives_the_same_bytes(tiny_checkpoint: Path, tiny_bundle: Path, tmp_path: Path) -> None:
+    again = export_checkpoint(tiny_checkpoint, tmp_path / "again")
+    assert again.files == read_manifest(tiny_bundle).files
+
+
+@pytest.mark.parametrize("kind", ["base", "voice_design"])
+@pytest.mark.parametrize("predictor_hidden", [64, 48])
+def test_every_kind_exports_with_and_without_projection(tmp_path: Path, kind: str, predictor_hidden: int) -> None:
+    spec = TinySpec(kind=kind, predictor_hidden=predictor_hidden, storage="bfloat16")  # type: ignore[arg-type]
+    manifest = export_checkpoint(write_checkpoint(spec, tmp_path / "model"), tmp_path / "bundle")
+    assert manifest.model_type.value == kind
+    assert manifest.speakers == {}
+    has_encoder = any(name.startswith("speaker_encoder.") for name in manifest.provenance.unused_tensors)
+    assert has_encoder == (kind == "base")
+
+
+@pytest.mark.parametrize("precision", ["int8", "int4"])
+def test_quantised_bundles_are_smaller(
+    tiny_checkpoint: Path, tiny_bundle: Path, tmp_path: Path, precision: str
+) -> None:
+    manifest = export_checkpoint(tiny_checkpoint, tmp_path / precision, precision)
+    full = read_manifest(tiny_bundle)
+    assert manifest.provenance.precision == precision
+    assert manifest.files["weights.safetensors"].bytes < full.files["weights.safetensors"].bytes
+    assert 2 * manifest.files["text_table.npy"].bytes < full.files["text_table.npy"].bytes + 200
+
+
+def drop(name: str) -> Callable[[dict[str, np.ndarray]], None]:
+    return lambda tensors: tensors.__delitem__(name)
+
+
+def put(name: str, values: np.ndarray) -> Callable[[dict[str, np.ndarray]], None]:
+    return lambda tensors: tensors.__setitem__(name, values)
+
+
+Q_PROJ = "talker.model.layers.1.self_attn.q_proj.weight"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (drop(Q_PROJ), f"tensor {Q_PROJ} is missing"),
+        (put(Q_PROJ, np.zeros((3, 3), np.float32)), rf"tensor {Q_PROJ} has shape \[3, 3\], expected"),
+        (put(Q_PROJ, np.zeros((64, 64), np.int32)), f"tensor {Q_PROJ} is stored as I32"),
+        (put(Q_PROJ, np.full((64, 64), np.nan, np.float32)), f"tensor {Q_PROJ} holds values that are not finite"),
+        (
+            put("talker.model.layers.0.surprise", np.zeros(3, np.float32)),
+            "tensor talker.model.layers.0.surprise is unknown",
+        ),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused_by_tensor_name_and_leaves_nothing(
+    tiny_checkpoint: Path, tmp_path: Path, change: Callable[[dict[str, np.ndarray]], None], said: str
+) -> None:
+    copy = shutil.copytree(tiny_checkpoint, tmp_path / "copy")
+    tensors = load_file(copy / "model.safetensors")
+    change(tensors)
+    save_file(tensors, copy / "model.safetensors")
+    with pytest.raises(CheckpointError, match=said):
+        export_checkpoint(copy, tmp_path / "bundle")
+    assert [path.name for path in tmp_path.iterdir()] == ["copy"]
+
+
+def test_truncated_files_and_foreign_configurations_are_named(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(tiny_checkpoint, tmp_path / "copy")
+    weights = copy / "model.safetensors"
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-100])
+    with pytest.raises(CheckpointError, match=r"model\.safetensors cannot be read as safetensors"):
+        export_checkpoint(copy, tmp_path / "bundle")
+    weights.write_bytes(content)
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps(config | {"model_type": "llama"}))
+    with pytest.raises(CheckpointError, match="this is llama"):
+        export_checkpoint(copy, tmp_path / "bundle")
+    (copy / "config.json").write_text("{")
+    with pytest.raises(CheckpointError, match=r"config\.json"):
+        export_checkpoint(copy, tmp_path / "bundle")
+    with pytest.raises(CheckpointError, match="cannot read"):
+        export_checkpoint(tmp_path / "nowhere", tmp_path / "bundle")
+
+
+def test_an_existing_bundle_is_replaced_and_anything_else_is_not_touched(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    export_checkpoint(tiny_checkpoint, tmp_path / "bundle", "int8")
+    export_checkpoint(tiny_checkpoint, tmp_path / "bundle", "fp32")
+    assert read_manifest(tmp_path / "bundle").provenance.precision == "fp32"
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "letter.txt").write_text("dear")
+    with pytest.raises(ExportError, match="is not a bundle"):
+        export_checkpoint(tiny_checkpoint, home)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "home"]
+
+
+def test_the_command_says_what_it_made_and_what_was_wrong(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", "export", *arguments], capture_output=True, text=True, check=False)
+
+    good = run(str(tiny_checkpoint), str(tmp_path / "bundle"), "--precision", "int4")
+    assert (good.returncode, good.stderr) == (0, "")
+    assert "custom_voice, int4" in good.stdout
+    bad = run(str(tmp_path / "nothing"), str(tmp_path / "other"))
+    assert bad.returncode == 1
+    assert bad.stderr.count("\n") == 1
+    assert "config.json" in bad.stderr

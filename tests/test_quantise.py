@@ -1,0 +1,42 @@
+"""Laws of the block quantisation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from export.quantise import block_size, blocks, pack, packed_shape, scales, unpack
+
+
+@given(st.integers(1, 4096))
+def test_a_block_is_a_power_of_two_between_16_and_128(inputs: int) -> None:
+    size = block_size(inputs)
+    assert size in (16, 32, 64, 128)
+    assert blocks(inputs) * size >= inputs > (blocks(inputs) - 1) * size
+
+
+@given(st.sampled_from([4, 8]), st.integers(1, 5), st.integers(1, 300), st.integers(0, 2**32 - 1))
+def test_unpacking_comes_within_half_a_step(bits: int, outputs: int, inputs: int, seed: int) -> None:
+    matrix = np.random.default_rng(seed).standard_normal((outputs, inputs)).astype(np.float32)
+    packed, scale = pack(matrix, bits), scales(matrix, bits)
+    assert packed.shape == packed_shape(outputs, inputs, bits)
+    error = np.abs(unpack(packed, scale, bits, inputs) - matrix)
+    step = np.repeat(np.abs(scale), block_size(inputs), axis=1)[:, :inputs]
+    # the far end of the range, opposite the extreme value, may have to be clipped by up to one step
+    assert (error <= step * 1.0001).all()
+    assert np.median(error / step) <= 0.5
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_integers_come_back_exactly(bits: int) -> None:
+    half = 2 ** (bits - 1)
+    matrix = np.random.default_rng(0).integers(-half, half, (3, 512)).astype(np.float32) * 0.25
+    matrix[:, :: block_size(512)] = -half * 0.25  # every block holds the end of the range
+    assert (unpack(pack(matrix, bits), scales(matrix, bits), bits, matrix.shape[1]) == matrix).all()
+
+
+def test_a_block_of_zeros_stays_zero() -> None:
+    matrix = np.zeros((2, 32), np.float32)
+    assert (unpack(pack(matrix, 4), scales(matrix, 4), 4, 32) == 0).all()
