@@ -11,6 +11,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -175,3 +176,15 @@ class VoiceInfo:
     sample_rate_hz: int
     samples_per_frame: int
     codebooks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontEndInfo:
+    """How a bundle's voice reads text."""
+
+    kind: str
+    """"text": text as people write it; "phones": a string of phone symbols."""
+    tokenizer: Path
+    """A `tokenizer.json`."""
+    files: tuple[Path, ...] = ()
+    """Further files: lexicon, letter-to-sound rules."""

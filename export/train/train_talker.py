@@ -1,0 +1,146 @@
+"""Trains talker and code predictor within a time budget, resumable.
+
+Knows: the optimiser, the schedule, what is saved. Does not know: where data comes from, how checkpoints are laid out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from export.train.corpus_data import Example
+from export.train.layout import Layout
+from export.train.sampling_plan import Mixture, Utterances, step
+from export.train.talker import Voice
+from export.train.talker_loss import collate, losses, make_rows
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class TalkerPlan:
+    """How long and how to train. Times in seconds; the learning rate falls along a cosine over the budget."""
+
+    budget: float
+    speaker: str = "anna"
+    rate: float = 5e-4
+    floor: float = 2e-5
+    warm_up: int = 60
+    weight_decay: float = 0.05
+    guide: float = 0.5
+    predictor_share: float = 0.3
+    corruption: float = 0.05
+    streaming: float = 0.0
+    average: float = 0.995
+    save_every: float = 300.0
+    seed: int = 1
+    mixture: Mixture = field(default_factory=Mixture)
+
+
+class Average:
+    """Running average of the weights: what is saved and shipped."""
+
+    def __init__(self, voice: Voice, decay: float) -> None:
+        self.decay = decay
+        self.count = 0
+        self.values = {name: value.detach().clone() for name, value in voice.state_dict().items()}
+
+    def update(self, voice: Voice) -> None:
+        """Move towards the current weights; short memory at the start."""
+        self.count += 1
+        decay = min(self.decay, (1 + self.count) / (10 + self.count))
+        for name, value in voice.state_dict().items():
+            self.values[name].lerp_(value.detach(), 1 - decay)
+
+
+def optimiser(voice: Voice, plan: TalkerPlan) -> torch.optim.AdamW:
+    """AdamW; vectors and tables are not decayed."""
+    matrices = [p for n, p in voice.named_parameters() if p.ndim == 2 and "embedding" not in n]
+    others = [p for n, p in voice.named_parameters() if p.ndim < 2 or "embedding" in n]
+    groups = [{"params": matrices, "weight_decay": plan.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=plan.rate, betas=(0.9, 0.98))
+
+
+def rate_at(plan: TalkerPlan, done: int, spent: float) -> float:
+    """Learning rate after `done` steps and `spent` seconds."""
+    fall = 0.5 * (1 + math.cos(math.pi * min(1.0, spent / plan.budget)))
+    return min(1.0, (done + 1) / plan.warm_up) * (plan.floor + (plan.rate - plan.floor) * fall)
+
+
+@torch.no_grad()
+def validate(voice: Voice, layout: Layout, held_out: list[Example], plan: TalkerPlan) -> dict[str, float]:
+    """Mean losses on held-out examples, prompts drawn with a fixed seed."""
+    draw, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
+    sums: dict[str, float] = {}
+    chunks = [held_out[i : i + 32] for i in range(0, len(held_out), 32)]
+    for chunk in chunks:
+        rows = [make_rows(layout, e, draw, plan.speaker, plan.streaming) for e in chunk]
+        with torch.autocast("cpu", torch.bfloat16):
+            found = losses(voice, collate(chunk, rows, voice.shape.eos), generator, 0.0, 1.0)
+        for name, value in found.items():
+            sums[name] = sums.get(name, 0.0) + float(value) / len(chunks)
+    return sums
+
+
+def save(path: Path, voice: Voice, average: Average, opt: torch.optim.Optimizer, done: int, spent: float) -> None:
+    """Write the training state aside, then rename it into place."""
+    state = {"voice": voice.state_dict(), "average": average.values, "opt": opt.state_dict()}
+    aside = path.with_suffix(".part")
+    torch.save({**state, "count": average.count, "done": done, "spent": spent}, aside)
+    aside.replace(path)
+
+
+def train(
+    voice: Voice, layout: Layout, utterances: Utterances, held_out: list[Example], plan: TalkerPlan, path: Path,
+    report: Report = print,
+) -> dict[str, torch.Tensor]:  # fmt: skip
+    """Train until the budget is spent, going on from `path` if it is there; gives the averaged weights."""
+    opt, average = optimiser(voice, plan), Average(voice, plan.average)
+    done, spent = 0, 0.0
+    if path.exists():
+        state = torch.load(path, weights_only=True)
+        voice.load_state_dict(state["voice"])
+        opt.load_state_dict(state["opt"])
+        average.values, average.count = state["average"], state["count"]
+        done, spent = state["done"], state["spent"]
+    report(json.dumps(asdict(plan)))
+    saved, means = spent, dict.fromkeys(("first", "rest", "guide", "right"), 0.0)
+    generator = torch.Generator()
+    while spent < plan.budget:
+        began = time.monotonic()
+        draw = np.random.default_rng((plan.seed, done))
+        generator.manual_seed(plan.seed * 1_000_003 + done)
+        chosen = step(utterances, plan.mixture, draw)
+        rows = [make_rows(layout, e, draw, plan.speaker, plan.streaming) for e in chosen]
+        batch = collate(chosen, rows, voice.shape.eos)
+        for group in opt.param_groups:
+            group["lr"] = rate_at(plan, done, spent)
+        with torch.autocast("cpu", torch.bfloat16):
+            found = losses(voice, batch, generator, plan.corruption, plan.predictor_share)
+        total = found["first"] + 0.5 * found["rest"] + plan.guide * found["guide"]
+        opt.zero_grad(set_to_none=True)
+        total.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(voice.parameters(), 1.0)
+        opt.step()
+        average.update(voice)
+        done += 1
+        spent += time.monotonic() - began
+        means = {name: means[name] * 0.95 + float(found[name].detach()) * 0.05 for name in means}
+        if done % 50 == 0:
+            report(f"step {done} {spent:.0f} s " + " ".join(f"{n} {v:.3f}" for n, v in means.items()))
+        if spent - saved > plan.save_every or spent >= plan.budget:
+            saved = spent
+            save(path, voice, average, opt, done, spent)
+            kept = {name: value.clone() for name, value in voice.state_dict().items()}
+            voice.load_state_dict(average.values)
+            found_now = validate(voice, layout, held_out, plan)
+            voice.load_state_dict(kept)
+            report(f"held out, averaged, step {done}: " + " ".join(f"{n} {v:.3f}" for n, v in found_now.items()))
+    return average.values
