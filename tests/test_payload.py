@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from safetensors.numpy import load_file
 
@@ -14,7 +16,7 @@ from export.payload import Payload
 
 def test_written_tensors_are_read_back_by_the_library_and_lie_where_announced(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    tensors = {
+    tensors: dict[str, npt.NDArray[Any]] = {
         "bytes": rng.integers(0, 255, 7, dtype=np.uint8),
         "matrix": rng.standard_normal((3, 5)).astype(np.float32),
         "halves": rng.standard_normal((4,)).astype(np.float16),
