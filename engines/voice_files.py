@@ -1,14 +1,14 @@
-"""What the text front end may know of a bundle.
+"""What may be known of a bundle without opening an engine.
 
-Purpose: the one question the front end asks: what kind of text does this voice read, and which files say so?
-Knows: the manifest. Does not know: tokenizers, lexicons, how text is read.
+Purpose: two questions: what kind of text does this voice read, and which files say so; and what may a client ask of it.
+Knows: the manifest. Does not know: tokenizers, lexicons, how text is read, graphs.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from engines.contract import FrontEndInfo
+from engines.contract import FrontEndInfo, VoiceInfo
 from engines.manifest import read_manifest
 
 
@@ -19,4 +19,19 @@ def front_end_info(bundle: Path) -> FrontEndInfo:
         kind=found.kind.value,
         tokenizer=bundle / found.tokenizer,
         files=tuple(bundle / name for name in found.files),
+    )
+
+
+def voice_info(bundle: Path) -> VoiceInfo:
+    """What a client may ask of a bundle. Raises `BundleError`."""
+    found = read_manifest(bundle)
+    return VoiceInfo(
+        name=bundle.resolve().name,
+        model_type=found.model_type.value,
+        speakers=tuple(found.speakers),
+        languages=tuple(found.languages),
+        takes_instruct=found.takes_instruct,
+        sample_rate_hz=found.frame.sample_rate_hz,
+        samples_per_frame=found.frame.samples_per_frame,
+        codebooks=found.frame.codebooks,
     )
