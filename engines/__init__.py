@@ -1,1 +1,1 @@
-"""Engine room: bundles, runners, talker, codec, rings, scheduler and their threads. Imports neither `app` nor `export`."""
+"""Engine room: bundles, runners, talker, codec, rings, scheduler and their threads. Imports not `app`, not `export`."""

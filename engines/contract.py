@@ -188,3 +188,24 @@ class FrontEndInfo:
     """A `tokenizer.json`."""
     files: tuple[Path, ...] = ()
     """Further files: lexicon, letter-to-sound rules."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineStatistics:
+    """What an engine is doing; for metrics and health."""
+
+    slots: int
+    speaking: int
+    """Utterances in slots."""
+    waiting: int
+    """Utterances admitted and not in a slot yet."""
+    step_ms: float
+    """Moving average: talker time until one more frame of each speaking utterance is there."""
+    codec_call_ms: float
+    """Moving average: codec time of a call, whatever its size."""
+    codec_frame_ms: float
+    """Moving average: codec time each frame adds."""
+    busy_s: float
+    """How long the longest piece of work under way has been running; growing without end means a hung device."""
+    failure: str | None
+    """Why the engine ended, if it failed."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engines.contract import FrontEndInfo, VoiceInfo
-from engines.manifest import read_manifest
+from engines.manifest import Manifest, read_manifest
 
 
 def front_end_info(bundle: Path) -> FrontEndInfo:
@@ -24,14 +24,18 @@ def front_end_info(bundle: Path) -> FrontEndInfo:
 
 def voice_info(bundle: Path) -> VoiceInfo:
     """What a client may ask of a bundle. Raises `BundleError`."""
-    found = read_manifest(bundle)
+    return describe_voice(bundle.resolve().name, read_manifest(bundle))
+
+
+def describe_voice(name: str, manifest: Manifest) -> VoiceInfo:
+    """The same of a manifest that was read already."""
     return VoiceInfo(
-        name=bundle.resolve().name,
-        model_type=found.model_type.value,
-        speakers=tuple(found.speakers),
-        languages=tuple(found.languages),
-        takes_instruct=found.takes_instruct,
-        sample_rate_hz=found.frame.sample_rate_hz,
-        samples_per_frame=found.frame.samples_per_frame,
-        codebooks=found.frame.codebooks,
+        name=name,
+        model_type=manifest.model_type.value,
+        speakers=tuple(manifest.speakers),
+        languages=tuple(manifest.languages),
+        takes_instruct=manifest.takes_instruct,
+        sample_rate_hz=manifest.frame.sample_rate_hz,
+        samples_per_frame=manifest.frame.samples_per_frame,
+        codebooks=manifest.frame.codebooks,
     )

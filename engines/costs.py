@@ -1,0 +1,50 @@
+"""What a step and a codec call cost on this machine, learned while running.
+
+Purpose: keep moving averages that the block policy decides by. Knows: milliseconds. Does not know: clocks, models.
+
+The codec's time is taken as a line, call + frames * per_frame, fitted to the recent calls (older ones fade). Until
+calls of different sizes were seen, all of the time is put on the frames. Two threads report, each its own kind;
+`snapshot` may be called from any.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from engines.chunk_policy import Costs
+
+_FADE: Final = 0.9  # weight that what is known keeps when one more measurement comes
+
+
+class CostModel:
+    """Moving averages of step and codec times."""
+
+    def __init__(self, frame_ms: float) -> None:
+        self._frame_ms = frame_ms
+        self._lock = threading.Lock()
+        self._step_ms: float | None = None
+        self._sums = [0.0] * 5  # weights, frames, ms, frames squared, frames * ms
+
+    def step_took(self, ms: float) -> None:
+        """One more frame of an utterance cost the talker that long."""
+        with self._lock:
+            self._step_ms = ms if self._step_ms is None else _FADE * self._step_ms + (1.0 - _FADE) * ms
+
+    def codec_took(self, frames: int, ms: float) -> None:
+        """One codec call of that many frames took that long."""
+        new = (1.0, frames, ms, frames * frames, frames * ms)
+        with self._lock:
+            self._sums = [_FADE * old + value for old, value in zip(self._sums, new, strict=True)]
+
+    def snapshot(self) -> Costs:
+        """The costs as known now; zero where nothing was measured."""
+        with self._lock:
+            weight, n, t, nn, nt = self._sums
+            step_ms = self._step_ms or 0.0
+        if weight == 0.0:
+            return Costs(self._frame_ms, step_ms, 0.0, 0.0)
+        spread = weight * nn - n * n
+        slope = (weight * nt - n * t) / spread if spread > 1e-3 * n * n else t / n
+        slope = min(max(slope, 0.0), t / n)
+        return Costs(self._frame_ms, step_ms, max(t - slope * n, 0.0) / weight, slope)

@@ -1,0 +1,256 @@
+"""The speech engine: a bundle, two threads, and utterances.
+
+Purpose: put the parts together, let utterances in, and shut down cleanly. Knows: every part of this room by name.
+Does not know: text rules, sockets, asyncio, how a graph is computed.
+
+    start -> scheduler -> talker thread -> ring of frames -> codec thread -> ring of sound -> the caller
+
+The talker's thread makes frames, the codec's thread makes sound and ends utterances. Either sleeps on its own bell. An
+error of one utterance ends that utterance; an error that is nobody's own ends the engine, and everyone in it with the
+reason.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from engines.bundle import Bundle, open_bundle
+from engines.codec import Codec
+from engines.codec_loop import CodecLoop
+from engines.contract import End, EngineStatistics, SpeechRequest, VoiceInfo
+from engines.costs import CostModel
+from engines.errors import RequestError
+from engines.prompt import PromptBuilder, PromptPlan
+from engines.ring import Ring
+from engines.runner import Runner
+from engines.runner_ort import OrtRunner
+from engines.sampling import resolve_sampling
+from engines.scheduler import Scheduler
+from engines.talker import Talker
+from engines.talker_loop import TalkerLoop
+from engines.utterance import LiveUtterance, Stop
+from engines.voice_files import describe_voice
+from engines.warm_up import warm_up
+from engines.worker import Worker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineConfig:
+    """How an engine is sized. All bounds are per engine unless they say otherwise."""
+
+    slots: int = 2
+    """Utterances spoken at once."""
+    max_waiting: int = 8
+    """Utterances admitted beyond those in slots."""
+    positions: int | None = 1024
+    """Rows (prompt and frames) of one utterance; they cost cache memory in every slot. None: all the bundle allows."""
+    prefill_rows: int = 64
+    """Rows of one piece of a prompt; between pieces the others go on."""
+    talker_threads: int = 1
+    """Processor threads of the frame graph."""
+    codec_threads: int = 1
+    """Processor threads of the codec graph."""
+    spinning: bool = False
+    """Let idle worker threads of a graph spin: a little faster, at the cost of the core."""
+    codec_chunk_frames: int = 25
+    """The most frames decoded at once."""
+    pcm_ring_s: float = 10.0
+    """Sound that an utterance may be ahead of its reader, seconds."""
+    underrun_margin_ms: float = 20.0
+    """Sound that the block policy keeps in hand against uneven times."""
+    verify: bool | None = None
+    """Check the bundle's checksums at the start; None does for small bundles."""
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for sizes that cannot work."""
+        least = {
+            "slots": 1,
+            "max_waiting": 0,
+            "prefill_rows": 1,
+            "talker_threads": 1,
+            "codec_threads": 1,
+            "codec_chunk_frames": 1,
+            "underrun_margin_ms": 0,
+        }
+        for name, bound in least.items():
+            if not getattr(self, name) >= bound:
+                raise ValueError(f"{name} must be at least {bound}, not {getattr(self, name)}")
+        if not self.pcm_ring_s > 0.0:
+            raise ValueError(f"pcm_ring_s must be above 0, not {self.pcm_ring_s}")
+        if self.positions is not None and self.positions < 1:
+            raise ValueError(f"positions must be at least 1, not {self.positions}")
+
+
+class SpeechEngine:
+    """Speaks with one bundle. `start` may be called from any thread; leaving the context closes the engine."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        frame_runner: Runner,
+        codec_runner: Runner,
+        config: EngineConfig,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Allocate everything; `open` is the usual way in. The threads start with the first utterance."""
+        manifest = bundle.manifest
+        most = manifest.limits.max_positions
+        positions = most if config.positions is None else min(config.positions, most)
+        self._bundle, self._config, self._clock = bundle, config, clock
+        self._runners = (frame_runner, codec_runner)
+        self._talker = Talker(frame_runner, manifest, config.slots, positions, config.prefill_rows)
+        self._codec = Codec(codec_runner, manifest, config.slots, config.codec_chunk_frames)
+        self._prompts = PromptBuilder(bundle)
+        self._costs = CostModel(manifest.frame.frame_ms)
+        self._scheduler = Scheduler(config.slots, config.max_waiting)
+        talker_loop = TalkerLoop(
+            bundle, self._talker, self._scheduler, self._costs, frames_ready=self._ring_codec, clock=clock
+        )
+        codec_loop = CodecLoop(
+            manifest.frame,
+            self._codec,
+            self._scheduler,
+            self._costs,
+            margin_ms=config.underrun_margin_ms,
+            slot_free=self._ring_talker,
+            clock=clock,
+        )
+        self._talker_worker = Worker("talker", talker_loop.tick, self._fail)
+        self._codec_worker = Worker("codec", codec_loop.tick, self._fail)
+        self._failure: str | None = None
+
+    @classmethod
+    def open(cls, bundle: Path, config: EngineConfig | None = None) -> SpeechEngine:
+        """Open a bundle on the processor. Raises `BundleError` naming what is wrong with it."""
+        config = config or EngineConfig()
+        opened = open_bundle(bundle, config.verify)
+        graphs = opened.manifest.graphs
+        return cls(
+            opened,
+            OrtRunner(bundle / graphs.frame, config.talker_threads, spinning=config.spinning),
+            OrtRunner(bundle / graphs.codec, config.codec_threads, spinning=config.spinning),
+            config,
+        )
+
+    @property
+    def info(self) -> VoiceInfo:
+        """What a client may ask of this voice."""
+        return describe_voice(self._bundle.path.resolve().name, self._bundle.manifest)
+
+    def warm_up(self) -> None:
+        """Run every shape once, so that the first utterance is as fast as the tenth. Call it before any `start`."""
+        if not self._talker_worker.started:
+            warm_up(self._talker, self._codec, self._bundle.manifest, self._costs, self._clock)
+
+    def start(self, request: SpeechRequest) -> LiveUtterance:
+        """Let an utterance in; it begins when there is text enough and a slot is free. Never waits.
+
+        Raises `RequestError` for what this voice cannot do, `EngineBusyError` when every place is taken,
+        `EngineClosedError` after `close` or a failure.
+        """
+        plan = self._prompts.plan(request)
+        sampling = resolve_sampling(request.sampling, request.seed, self._bundle.manifest.sampling)
+        self._check_bounds(request)
+        utterance = LiveUtterance(
+            request,
+            plan,
+            sampling,
+            prompts=self._prompts,
+            text_ids=self._bundle.manifest.text_ids,
+            most_text=self._most_text(plan),
+            frames=self._frame_ring(),
+            pcm=self._pcm_ring(),
+            wake=self._ring_both,
+            clock=self._clock,
+        )
+        self._scheduler.enter(utterance)
+        self._talker_worker.start()
+        self._codec_worker.start()
+        return utterance
+
+    def statistics(self) -> EngineStatistics:
+        """A snapshot."""
+        costs = self._costs.snapshot()
+        return EngineStatistics(
+            slots=self._config.slots,
+            speaking=len(self._scheduler.seated()),
+            waiting=len(self._scheduler.waiting()),
+            step_ms=costs.step_ms,
+            codec_call_ms=costs.codec_call_ms,
+            codec_frame_ms=costs.codec_frame_ms,
+            busy_s=max(self._talker_worker.busy_s, self._codec_worker.busy_s),
+            failure=self._failure,
+        )
+
+    def close(self) -> None:
+        """Cancel what is left, at the next frame boundary, and end the threads; idempotent."""
+        left = self._scheduler.close("the engine is closed")
+        for worker in (self._talker_worker, self._codec_worker):
+            worker.stop()
+        for worker in (self._talker_worker, self._codec_worker):
+            worker.join()
+        for utterance in left:
+            utterance.finish(utterance.stopping or Stop(End.CANCELLED))
+
+    def __enter__(self) -> SpeechEngine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- inside -----------------------------------------------------------------------------------------------------
+
+    def _check_bounds(self, request: SpeechRequest) -> None:
+        if request.max_frames is not None and request.max_frames < 1:
+            raise RequestError(f"max_frames must be at least 1, not {request.max_frames}")
+        first, most = request.initial_codec_chunk_frames, self._config.codec_chunk_frames
+        if first is not None and not 1 <= first <= most:
+            raise RequestError(f"initial_codec_chunk_frames {first} is outside 1 to {most}")
+
+    def _most_text(self, plan: PromptPlan) -> int:
+        """Text ids that fit the cache: all in the prompt, or one in it and one more per frame."""
+        room = self._talker.positions - plan.fixed_rows
+        if room < 1:
+            raise RequestError(
+                f"the prompt without its text takes {plan.fixed_rows} of {self._talker.positions} positions; "
+                "shorten the instruction"
+            )
+        return room
+
+    def _frame_ring(self) -> Ring:
+        ring = Ring(2 * self._config.codec_chunk_frames, (self._bundle.manifest.frame.codebooks,), "i4")
+        ring.on_writable(self._ring_talker)
+        return ring
+
+    def _pcm_ring(self) -> Ring:
+        frame = self._bundle.manifest.frame
+        block = self._config.codec_chunk_frames * frame.samples_per_frame
+        ahead = max(round(self._config.pcm_ring_s * frame.sample_rate_hz), 1)
+        ring = Ring(ahead + block, high=ahead)  # below the high mark a whole block always fits
+        ring.on_writable(self._ring_codec)
+        return ring
+
+    def _ring_talker(self) -> None:
+        self._talker_worker.ring()
+
+    def _ring_codec(self) -> None:
+        self._codec_worker.ring()
+
+    def _ring_both(self) -> None:
+        self._talker_worker.ring()
+        self._codec_worker.ring()
+
+    def _fail(self, error: Exception) -> None:
+        """A thread cannot go on: end everything with the reason. Runs on the thread that failed."""
+        self._failure = self._failure or f"the engine failed: {error}"
+        left = self._scheduler.close(self._failure)
+        self._talker_worker.stop()
+        self._codec_worker.stop()
+        for utterance in left:
+            utterance.finish(Stop(End.ERROR, self._failure))

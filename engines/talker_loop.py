@@ -1,0 +1,201 @@
+"""The talker thread's work: from text that has come to frames of codes.
+
+Purpose: seat utterances, prefill their prompts piece by piece, and step all that can step, frame after frame. One
+`tick` is at most one piece and one step, so a long prompt cannot starve those who are speaking. Knows: prompts,
+sampling noise, when an utterance ends or must wait. Does not know: the codec, sound, callers.
+
+An utterance rests, without harm to the others, while its ring of frames is full or its next text has not come.
+An error while one utterance is prepared or prefilled is its own; an error in a step, which runs several, is the
+engine's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from engines.bundle import Bundle
+from engines.contract import End
+from engines.costs import CostModel
+from engines.prompt import Prompt, PromptBuilder
+from engines.sampling import GumbelNoise
+from engines.scheduler import Scheduler
+from engines.talker import Talker
+from engines.utterance import LiveUtterance, Stop
+
+_LEAST_TOKENS = 2  # code-0 tokens before an utterance may end, as in the official generation loop
+
+
+@dataclass(slots=True)
+class _Turn:
+    """An utterance in its slot."""
+
+    slot: int
+    utterance: LiveUtterance
+    prompt: Prompt | None
+    """None once it is in."""
+    noise: GumbelNoise
+    most_frames: int
+    rows_done: int = 0
+    """Rows of the prompt that are in."""
+    tokens: int = 0
+    """Code-0 tokens sampled, which is also the number of the next one."""
+
+
+class TalkerLoop:
+    """See the module's text. Everything here runs on one thread."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        talker: Talker,
+        scheduler: Scheduler,
+        costs: CostModel,
+        *,
+        frames_ready: Callable[[], None],
+        clock: Callable[[], float],
+    ) -> None:
+        """`frames_ready` is called when the codec may have something to do."""
+        self._manifest = bundle.manifest
+        self._text_table = bundle.text_table
+        self._prompts = PromptBuilder(bundle)
+        self._talker, self._scheduler, self._costs = talker, scheduler, costs
+        self._frames_ready, self._clock = frames_ready, clock
+        self._turns: dict[int, _Turn] = {}
+
+    def tick(self) -> float | None:
+        """Do one piece and one step; returns 0 when there is more to do, None when it must wait for the bell."""
+        began = self._clock()
+        self._let_go()
+        self._seat()
+        worked = self._prefill()
+        stepped = self._step()
+        if stepped:
+            self._costs.step_took(1000.0 * (self._clock() - began))
+        return 0.0 if worked or stepped else None
+
+    def _let_go(self) -> None:
+        """Take leave of those who were stopped."""
+        for utterance in self._scheduler.waiting():
+            if stop := utterance.stopping:
+                self._scheduler.leave(utterance)
+                utterance.finish(stop)
+        for turn in list(self._turns.values()):
+            if stop := turn.utterance.stopping:
+                self._end(turn, stop)
+
+    def _seat(self) -> None:
+        """Give free slots to those who have text."""
+        for slot, utterance in self._scheduler.admit():
+            stop = Stop(End.END)
+            try:
+                if not utterance.empty:
+                    self._turns[slot] = self._begin(slot, utterance)
+                    continue
+            except Exception as error:
+                stop = Stop(End.ERROR, f"the prompt could not be made: {error}")
+            self._scheduler.leave(utterance)
+            utterance.finish(stop)
+
+    def _begin(self, slot: int, utterance: LiveUtterance) -> _Turn:
+        """Lay out the prompt and make the slot ready."""
+        prompt = self._prompts.build(utterance.plan, utterance.take_prompt_ids())
+        limits, wished = self._manifest.limits, utterance.request.max_frames
+        room = self._talker.positions - len(prompt.codec_rows) + 1  # the prompt's last row already yields a frame
+        most = min(limits.max_frames, room, limits.max_frames if wished is None else wished)
+        if utterance.request.keep_codes:
+            utterance.progress.codes = np.empty((most, self._manifest.frame.codebooks), dtype=np.int32)
+        self._talker.begin(slot, utterance.sampling)
+        return _Turn(slot, utterance, prompt, GumbelNoise(utterance.sampling), most)
+
+    def _prefill(self) -> bool:
+        """Run one piece of the first prompt that is not in yet."""
+        for turn in self._turns.values():
+            if turn.prompt is not None:
+                self._run_piece(turn, turn.prompt)
+                return True
+        return False
+
+    def _run_piece(self, turn: _Turn, prompt: Prompt) -> None:
+        rows = len(prompt.codec_rows)
+        piece = slice(turn.rows_done, min(turn.rows_done + self._talker.piece_rows, rows))
+        last = piece.stop == rows
+        if last:
+            self._set_choice(turn)
+        began = self._clock()
+        try:
+            self._talker.prefill(turn.slot, prompt.codec_rows[piece], prompt.text_rows[piece], last=last)
+        except Exception as error:
+            self._end(turn, Stop(End.ERROR, f"the prompt could not be run: {error}"))
+            return
+        took_ms = 1000.0 * (self._clock() - began)
+        turn.rows_done = piece.stop
+        turn.utterance.progress.prefill_ms += took_ms
+        turn.utterance.progress.talker_ms += took_ms
+        if last:
+            turn.prompt = None
+            self._take_frame(turn)
+
+    def _step(self) -> bool:
+        """Run one frame of everyone who can go on."""
+        live = [turn for slot, turn in sorted(self._turns.items()) if self._can_step(turn)]
+        if not live:
+            return False
+        for turn in live:
+            self._set_choice(turn)
+        began = self._clock()
+        self._talker.step([turn.slot for turn in live])
+        took_ms = 1000.0 * (self._clock() - began)
+        for turn in live:
+            turn.utterance.progress.talker_ms += took_ms
+            self._take_frame(turn)
+        return True
+
+    def _can_step(self, turn: _Turn) -> bool:
+        """Whether a turn has its prompt in, room for a frame, and its next text, which is set if so."""
+        if turn.prompt is not None or not turn.utterance.frames.writable:
+            return False
+        text_id = turn.utterance.next_text_id()
+        if text_id is None:
+            self._frames_ready()  # no frame will follow soon: what was gathered should be heard
+            return False
+        self._talker.text_row(turn.slot)[:] = self._text_table[text_id]
+        return True
+
+    def _set_choice(self, turn: _Turn) -> None:
+        """Set what the next run samples by."""
+        turn.noise.fill(turn.tokens, self._talker.noise(turn.slot))
+        self._talker.forbid_end(turn.slot, turn.tokens < _LEAST_TOKENS)
+
+    def _take_frame(self, turn: _Turn) -> None:
+        """Hand on the codes of a turn's last run, or end the turn."""
+        codes = self._talker.codes(turn.slot)
+        turn.tokens += 1
+        if codes[0, 0] == self._manifest.codec_ids.eos:
+            self._end(turn, Stop(End.END))
+            return
+        progress = turn.utterance.progress
+        turn.utterance.frames.write_nowait(codes)
+        if progress.codes is not None:
+            progress.codes[progress.frames] = codes[0]
+        progress.frames += 1
+        if progress.frames >= self._cap(turn):
+            self._end(turn, Stop(End.LIMIT))
+        else:
+            self._frames_ready()
+
+    def _cap(self, turn: _Turn) -> int:
+        """The most frames of a turn: its own bound, and by the length of its text once that is known."""
+        limits, text = self._manifest.limits, turn.utterance.text_length
+        if text is None:
+            return turn.most_frames
+        return min(turn.most_frames, max(limits.min_frames_cap, int(limits.frames_per_text_token * text)))
+
+    def _end(self, turn: _Turn, stop: Stop) -> None:
+        """The talker is done with a turn; the slot stays taken until the codec is done too."""
+        del self._turns[turn.slot]
+        self._talker.release(turn.slot)
+        turn.utterance.talker_left(stop)
+        self._frames_ready()

@@ -1,0 +1,232 @@
+"""One utterance under way, as its caller and the engine's two threads see it.
+
+Purpose: take text in, hand sound out, carry the wish to stop, and end exactly once. Knows: the order in which text is
+fed to the frames, the rings, the outcome. Does not know: slots, tensors, when anything runs.
+
+Who writes what: any thread feeds text and stops; the talker's thread takes text, writes frames and says when it is
+done; the codec's thread writes sound. What they share is behind one lock; `progress` has one writer per field.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from engines.contract import Codes, End, Layout, Outcome, SpeechRequest
+from engines.errors import RequestError, SpeechError
+from engines.manifest import TextIds
+from engines.prompt import PromptBuilder, PromptPlan
+from engines.ring import Ring
+from engines.sampling import ResolvedSampling
+
+
+@dataclass(slots=True)
+class Progress:
+    """What was done so far; times in milliseconds."""
+
+    frames: int = 0
+    prefill_ms: float = 0.0
+    talker_ms: float = 0.0
+    codes: Codes | None = None
+    samples: int = 0
+    first_audio_ms: float | None = None
+    codec_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """How an utterance is to end, or did."""
+
+    end: End
+    error: str | None = None
+
+
+class LiveUtterance:
+    """See `engines.contract.Utterance`; the methods below the line are the engine's."""
+
+    def __init__(
+        self,
+        request: SpeechRequest,
+        plan: PromptPlan,
+        sampling: ResolvedSampling,
+        *,
+        prompts: PromptBuilder,
+        text_ids: TextIds,
+        most_text: int,
+        frames: Ring,
+        pcm: Ring,
+        wake: Callable[[], None],
+        clock: Callable[[], float],
+    ) -> None:
+        """`most_text`: bound of the text in ids. `wake` is rung when the engine should look again."""
+        self.request, self.plan, self.sampling = request, plan, sampling
+        self.frames = frames
+        self.progress = Progress()
+        self._prompts, self._text_ids, self._most_text = prompts, text_ids, most_text
+        self._pcm = pcm
+        self._outcome: Future[Outcome] = Future()
+        self._wake, self._clock = wake, clock
+        self._lock = threading.Lock()
+        self._ids: list[int] = []
+        self._taken = 0
+        self._text_ended = False
+        self._end_taken = False
+        self._starved = False
+        self._ready_at: float | None = None
+        self._stopping: Stop | None = None
+        self._talker_end: Stop | None = None
+        self._finished = False
+
+    @property
+    def pcm(self) -> Ring:
+        """Where the sound comes out."""
+        return self._pcm
+
+    @property
+    def outcome(self) -> Future[Outcome]:
+        """Set exactly once."""
+        return self._outcome
+
+    def feed(self, ids: tuple[int, ...]) -> None:
+        """Append body text ids. Raises `RequestError` after `end_of_text`, for unknown ids and for too much text.
+
+        Text for an utterance that was stopped or has ended is dropped.
+        """
+        self._prompts.check_text(ids)
+        with self._lock:
+            if self._text_ended:
+                raise RequestError("no text can follow the end of text; start another utterance")
+            if len(self._ids) + len(ids) > self._most_text:
+                raise RequestError(
+                    f"the text has more than {self._most_text} tokens, the most that fit one utterance; split it"
+                )
+            self._ids.extend(ids)
+            self._note_ready()
+        self._wake()
+
+    def end_of_text(self) -> None:
+        """No more text will come; idempotent."""
+        with self._lock:
+            self._text_ended = True
+            self._note_ready()
+        self._wake()
+
+    def cancel(self) -> None:
+        """Stop at the next frame boundary; idempotent. Unread sound is dropped at once, even after the end."""
+        self._pcm.cancel()
+        with self._lock:
+            if self._finished:
+                return
+            self._stopping = self._stopping or Stop(End.CANCELLED)
+        self._wake()
+
+    # -- the engine's side ------------------------------------------------------------------------------------------
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is text enough to start, or nothing to wait for."""
+        with self._lock:
+            return self._ready_at is not None
+
+    @property
+    def empty(self) -> bool:
+        """Whether the text has ended before it began."""
+        with self._lock:
+            return self._text_ended and not self._ids
+
+    @property
+    def ready_at(self) -> float:
+        """When it became `ready`, by the clock, seconds."""
+        with self._lock:
+            return self._clock() if self._ready_at is None else self._ready_at
+
+    @property
+    def text_length(self) -> int | None:
+        """Number of text ids, once the text has ended."""
+        with self._lock:
+            return len(self._ids) if self._text_ended else None
+
+    @property
+    def starved(self) -> bool:
+        """Whether the talker waits for text."""
+        with self._lock:
+            return self._starved
+
+    @property
+    def stopping(self) -> Stop | None:
+        """The wish to stop, if there is one."""
+        with self._lock:
+            return self._stopping
+
+    @property
+    def talker_end(self) -> Stop | None:
+        """How the talker left it; None while it is still talking."""
+        with self._lock:
+            return self._talker_end
+
+    def stop(self, error: str) -> None:
+        """End it with an error at the next frame boundary; a wish to stop that came before stands."""
+        with self._lock:
+            self._stopping = self._stopping or Stop(End.ERROR, error)
+        self._wake()
+
+    def take_prompt_ids(self) -> tuple[int, ...]:
+        """The text the prompt is built of: all of it, or the first id."""
+        with self._lock:
+            self._taken = len(self._ids) if self.plan.layout is Layout.WHOLE else 1
+            self._end_taken = self.plan.layout is Layout.WHOLE
+            return tuple(self._ids[: self._taken])
+
+    def next_text_id(self) -> int | None:
+        """The text id the next frame adds: the next token, the end once, then padding; None where it must wait."""
+        with self._lock:
+            self._starved = False
+            if self._taken < len(self._ids):
+                self._taken += 1
+                return self._ids[self._taken - 1]
+            if not self._text_ended:
+                self._starved = True
+                return None
+            if not self._end_taken:
+                self._end_taken = True
+                return self._text_ids.eos
+            return self._text_ids.pad
+
+    def talker_left(self, stop: Stop) -> None:
+        """The talker makes no more frames of it."""
+        with self._lock:
+            self._talker_end = stop
+        self.frames.close()
+
+    def finish(self, stop: Stop) -> None:
+        """Close the sound and set the outcome; only the first call counts. Call it once every buffer is let go."""
+        with self._lock:
+            if self._finished:
+                return
+            self._finished = True
+        self.frames.cancel()
+        if stop.end is End.CANCELLED:
+            self._pcm.cancel()
+        else:
+            self._pcm.close(None if stop.error is None else SpeechError(stop.error))
+        done = self.progress
+        self._outcome.set_result(
+            Outcome(
+                end=stop.end,
+                error=stop.error,
+                frames=done.frames,
+                samples=done.samples,
+                prefill_ms=done.prefill_ms,
+                first_audio_ms=done.first_audio_ms,
+                talker_ms=done.talker_ms,
+                codec_ms=done.codec_ms,
+                codes=None if done.codes is None else done.codes[: done.frames],
+            )
+        )
+
+    def _note_ready(self) -> None:
+        started = bool(self._ids) and self.plan.layout is Layout.STREAMING
+        if self._ready_at is None and (self._text_ended or started):
+            self._ready_at = self._clock()
