@@ -33,12 +33,12 @@ MODELS: dict[str, TinySpec] = {
     "custom": TinySpec(seed=11),
     "custom_large": TinySpec(seed=12, model_size="1b7", predictor_hidden=48, codebooks=6, kv_heads=4, codec_window=9),
     "design": TinySpec(seed=13, kind="voice_design", model_size="1b7", predictor_hidden=32, storage="bfloat16"),
-    "base": TinySpec(seed=14, kind="base", heads=6, head_dim=12, codebooks=5, layers=2),
+    "base": TinySpec(seed=14, kind="base", head_dim=32, codebooks=5, layers=2),
     "base_large": TinySpec(seed=15, kind="base", model_size="1b7", hidden=80, codebooks=16, predictor_layers=1),
     "ends": TinySpec(seed=40, end_gain=1.35, codebooks=4),
     "early": TinySpec(seed=16, end_gain=2.2, codebooks=4),
     "rates": TinySpec(
-        seed=17, codebooks=3, codec_rates=(8, 5, 4, 3), codec_channels=32, codec_gain=4.0, codec_window=5
+        seed=17, codebooks=3, codec_rates=(8, 5, 4, 3), codec_channels=32, codec_gain=8.0, codec_window=5
     ),
 }
 """`base` has heads * head_dim unequal to hidden; `rates` has the released models' 1920 samples a frame and is so loud

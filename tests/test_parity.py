@@ -1,0 +1,99 @@
+"""Our engine against what the official package said (`tests/golden`, recorded by `scripts/parity --record`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from export.exporter import export_checkpoint
+from tests.parity_cases import CASES, CODEC_CASES, FRAMES, MODELS, Answer, Answers, Case, codec_codes, load_answers
+from tests.parity_engine import CUTS, Parts, allowed_logits, relative_error
+from tests.tiny_checkpoint import checkpoint_digest, write_checkpoint
+
+LOGITS = 1e-4  # relative
+SOUND = 1e-4
+CHUNKS = 1e-5
+
+
+class Models:
+    """Every model is made, exported and opened once, when first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._parts: dict[str, Parts] = {}
+        self._answers = {name: load_answers(name) for name in MODELS}
+
+    def answers(self, name: str) -> Answers:
+        """What the official package said of a model."""
+        return self._answers[name]
+
+    def bundle(self, name: str) -> Path:
+        """The exported model."""
+        path = self._folder / f"{name}.bundle"
+        if not path.exists():
+            checkpoint = write_checkpoint(MODELS[name], self._folder / name)
+            assert checkpoint_digest(checkpoint) == self._answers[name].checkpoint, "not the recorded checkpoint"
+            export_checkpoint(checkpoint, path)
+        return path
+
+    def parts(self, name: str) -> Parts:
+        """Its talker and codec."""
+        if name not in self._parts:
+            self._parts[name] = Parts(self.bundle(name))
+        return self._parts[name]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+    return Models(tmp_path_factory.mktemp("parity"))
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.key)
+def case(request: pytest.FixtureRequest) -> Case:
+    found = request.param
+    assert isinstance(found, Case)
+    return found
+
+
+@pytest.fixture
+def answer(models: Models, case: Case) -> Answer:
+    return models.answers(case.model).cases[case.name]
+
+
+def test_text_ids(models: Models, case: Case, answer: Answer) -> None:
+    tokenizer = models.parts(case.model).tokenizer
+    assert tokenizer.body_ids(answer.text) == answer.body_ids
+    assert tokenizer.instruct_ids(case.instruct or "") == answer.instruct_ids
+
+
+def test_codes_and_logits(models: Models, case: Case, answer: Answer) -> None:
+    parts = models.parts(case.model)
+    spoken = parts.speak(case, answer.body_ids, FRAMES)
+    assert spoken.prompt_rows == answer.prompt_rows
+    steps = min(len(spoken.logits), len(answer.logits))
+    errors = [
+        relative_error(ours[None], theirs[None])
+        for ours, theirs in zip(allowed_logits(parts, spoken.logits)[:steps], answer.logits[:steps], strict=True)
+    ]
+    assert errors[0] < LOGITS, "the prompt's logits differ"
+    assert np.array_equal(spoken.codes, answer.codes), f"relative errors of the logits by step: {np.array(errors)}"
+    assert max(errors) < LOGITS
+
+
+def test_sound(models: Models, case: Case, answer: Answer) -> None:
+    wave = models.parts(case.model).decode(answer.codes)
+    assert wave.shape == answer.wave.shape
+    assert np.abs(wave - answer.wave).max() < SOUND
+
+
+@pytest.mark.parametrize("name", CODEC_CASES)
+def test_sound_of_random_codes_in_any_chunks(models: Models, name: str) -> None:
+    parts, golden = models.parts(name), models.answers(name).codec_wave
+    assert golden is not None
+    codes = codec_codes(name)
+    whole = parts.decode(codes)
+    assert np.abs(whole - golden).max() < SOUND
+    for cuts in CUTS.values():
+        assert np.abs(parts.decode(codes, cuts) - whole).max() < CHUNKS, f"cut into {cuts}"
