@@ -1,0 +1,52 @@
+"""Measured costs: averages that follow, and a line through the codec's calls."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engines.chunk_policy import Costs
+from engines.costs import CostModel
+
+
+def test_nothing_measured_costs_nothing() -> None:
+    assert CostModel(80.0).snapshot() == Costs(80.0, 0.0, 0.0, 0.0)
+
+
+def test_one_size_of_call_puts_all_on_the_frames() -> None:
+    model = CostModel(80.0)
+    for _ in range(3):
+        model.codec_took(4, 20.0)
+    found = model.snapshot()
+    assert found.codec_call_ms == pytest.approx(0.0, abs=1e-9)
+    assert found.codec_frame_ms == pytest.approx(5.0)
+
+
+def test_the_line_is_found_and_followed() -> None:
+    model = CostModel(80.0)
+    for call_ms, frame_ms in ((10.0, 2.0), (30.0, 4.0)):
+        for frames in (1, 25) * 100:
+            model.codec_took(frames, call_ms + frames * frame_ms)
+        found = model.snapshot()
+        assert found.codec_call_ms == pytest.approx(call_ms, rel=1e-3)
+        assert found.codec_frame_ms == pytest.approx(frame_ms, rel=1e-3)
+
+
+def test_the_step_follows() -> None:
+    model = CostModel(80.0)
+    model.step_took(10.0)
+    assert model.snapshot().step_ms == 10.0
+    for _ in range(100):
+        model.step_took(30.0)
+    assert model.snapshot().step_ms == pytest.approx(30.0, abs=0.01)
+
+
+@given(calls=st.lists(st.tuples(st.integers(1, 25), st.floats(0.0, 1000.0)), min_size=1, max_size=50))
+def test_costs_are_never_negative(calls: list[tuple[int, float]]) -> None:
+    model = CostModel(80.0)
+    for frames, ms in calls:
+        model.codec_took(frames, ms)
+    found = model.snapshot()
+    assert found.codec_call_ms >= 0.0
+    assert found.codec_frame_ms >= 0.0
