@@ -18,7 +18,6 @@ from engines.errors import SpeechError
 DEFAULT_PATH: Final = Path(__file__).resolve().parent.parent / "config.toml"
 """Read where no other file is named, if it is there."""
 
-Count = Annotated[int, Meta(ge=1, le=1024)]
 Milliseconds = Annotated[int, Meta(ge=0, le=60_000)]
 
 
@@ -41,15 +40,17 @@ class VoiceConfig(Section, frozen=True):
 
 
 class EngineSection(Section, frozen=True):
-    """The engine's places, threads and memory."""
+    """The engine's places, threads and memory; its keys are those of `engines.engine.EngineConfig`."""
 
     slots: Annotated[int, Meta(ge=1, le=64)] = 1
+    max_waiting: Annotated[int, Meta(ge=0, le=1024)] = 8
+    positions: Annotated[int, Meta(ge=128, le=32768)] = 1024
+    prefill_rows: Annotated[int, Meta(ge=1, le=4096)] = 64
     talker_threads: Annotated[int, Meta(ge=1, le=64)] = 1
     codec_threads: Annotated[int, Meta(ge=1, le=64)] = 1
-    positions: Annotated[int, Meta(ge=128, le=32768)] = 4096
-    pcm_ring_seconds: Annotated[float, Meta(ge=0.5, le=60.0)] = 4.0
     codec_chunk_frames: Annotated[int, Meta(ge=1, le=100)] = 25
-    max_waiting: Annotated[int, Meta(ge=0, le=1024)] = 8
+    pcm_ring_s: Annotated[float, Meta(ge=0.5, le=60.0)] = 10.0
+    underrun_margin_ms: Annotated[float, Meta(ge=0.0, le=1000.0)] = 20.0
 
 
 class TextConfig(Section, frozen=True):

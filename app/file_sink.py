@@ -16,24 +16,16 @@ import stat
 import sys
 import threading
 from collections.abc import Callable
-from enum import Enum
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol
 
 from app.executor import BoundedExecutor
 from app.sink import SinkError, to_pcm16
 from app.wav import streaming_wav_header, wav_header
+from app.wishes import FileFormat
 from engines.contract import Pcm
 
 STDOUT: Final = "-"
-
-
-class FileFormat(str, Enum):
-    """Containers a file can have; all hold mono, 16 bits a sample."""
-
-    WAV = "wav"
-    FLAC = "flac"
-    RAW = "raw"
 
 
 _BY_SUFFIX: Final = {
@@ -80,6 +72,7 @@ class _Writer(Protocol):
 
     def write(self, data: bytes) -> None: ...
     def close(self) -> None: ...
+    def drop(self) -> None: ...
 
 
 class _PlainWriter:
@@ -103,6 +96,9 @@ class _PlainWriter:
             self._file.write(wav_header(self._sample_rate_hz, self._bytes))
         self._file.flush()
 
+    def drop(self) -> None:
+        pass
+
 
 class _FlacWriter:
     """FLAC through libsndfile, which is loaded here and not before."""
@@ -112,6 +108,7 @@ class _FlacWriter:
 
         self._file = _RememberingFile(file)
         self._library_error: type[Exception] = soundfile.SoundFileError
+        self._empty = True
         try:
             self._sound: Any = soundfile.SoundFile(
                 self._file, "w", samplerate=sample_rate_hz, channels=1, format="FLAC", subtype="PCM_16"
@@ -124,15 +121,24 @@ class _FlacWriter:
             self._sound.buffer_write(data, dtype="int16")
         except (self._library_error, AssertionError) as error:
             raise self._cause(error) from error
+        self._empty = False
         self._file.check()
 
     def close(self) -> None:
+        if self._empty:
+            self.write(bytes(2))  # libsndfile leaves a file without samples without a header too
         try:
             self._sound.close()
         except self._library_error as error:
             raise self._cause(error) from error
         self._file.check()
         self._file.file.flush()
+
+    def drop(self) -> None:
+        """Let libsndfile go without another byte written."""
+        self._file.error = self._file.error or OSError(errno.ECANCELED, os.strerror(errno.ECANCELED))
+        with contextlib.suppress(self._library_error):
+            self._sound.close()
 
     def _cause(self, error: Exception) -> OSError:
         return self._file.error or OSError(errno.EIO, str(error))
@@ -295,6 +301,8 @@ class FileSink:
         return SinkError(f"cannot write {self._name}: {reason}")
 
     def _discard(self) -> None:
+        if not self._ended and self._writer is not None:
+            self._writer.drop()
         self._ended = True
         if self._part is not None:
             with contextlib.suppress(OSError):

@@ -10,6 +10,7 @@ works.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -68,6 +69,8 @@ class SessionReport:
     """Time in the frame graph and in the codec graph."""
     first_audio_ms: float | None = None
     """From the first text to the first sample handed to the sink."""
+    first_audio_at: float | None = None
+    """The same moment, on the session's clock."""
     codes: list[Codes] = field(default_factory=list)
 
 
@@ -150,11 +153,17 @@ class SpeechSession:
         try:
             await _together(self._cut(texts), self._begin_utterances(), self._play())
         finally:
-            for speech in self._open:
-                speech.cancel()
-            for speech in self._open:
-                await speech.close()
+            await self._let_go()
         await self._sink.finish()
+
+    async def _let_go(self) -> None:
+        """End what is still being spoken; what it came to is part of the report."""
+        for speech in self._open:
+            speech.cancel()
+        for speech in self._open:
+            await speech.close()
+            with contextlib.suppress(SpeechError):
+                self._account(await speech.outcome())
 
     async def _cut(self, texts: AsyncIterator[str]) -> None:
         """Text → pieces."""
@@ -209,7 +218,8 @@ class SpeechSession:
 
     def _heard(self, samples: int) -> None:
         if self.report.first_audio_ms is None and self._began is not None:
-            self.report.first_audio_ms = 1000.0 * (self._clock() - self._began)
+            self.report.first_audio_at = self._clock()
+            self.report.first_audio_ms = 1000.0 * (self.report.first_audio_at - self._began)
         self.report.samples += samples
 
     def _account(self, outcome: Outcome) -> None:

@@ -1,0 +1,65 @@
+"""The entry point of `speak`: from here to an exit code, whatever happens on the way.
+
+Purpose: `main`, which turns every end of a run into one clear line and an exit code, never a traceback. Knows: signals,
+exit codes, standard streams. Does not know: options, engines, sound. It imports nothing heavy before Ctrl-C is in hand.
+
+Exit codes: 0 spoken; 1 it failed, and stderr says why; 2 the command line is wrong; 130, 143, 129 stopped by Ctrl-C,
+SIGTERM, SIGHUP; 141 the reader of standard output left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from typing import Final, NoReturn
+
+TRACEBACK_VARIABLE: Final = "SPEAKD_TRACEBACK"
+"""Environment variable: 1 shows where a failure comes from."""
+
+
+def main() -> NoReturn:
+    """Run `speak` with the arguments of this process."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # until sound is under way there is nothing to save
+    try:
+        code = _run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit does not fail on it again
+        code = 128 + signal.SIGPIPE
+    sys.exit(code)
+
+
+def _run() -> int:
+    if os.environ.get(TRACEBACK_VARIABLE) == "1":
+        from app.speak_command import run
+
+        return run(sys.argv[1:])
+    try:
+        from app.speak_command import run
+        from engines.errors import SpeechError
+    except ImportError as error:
+        return _fail(f"the installation is not complete ({error}); run scripts/setup")
+    try:
+        return run(sys.argv[1:])
+    except SpeechError as error:
+        return _fail(str(error))
+    except BrokenPipeError:
+        raise
+    except MemoryError:
+        return _fail("out of memory; take a smaller voice, or one exported with --precision int8 or int4")
+    except Exception as error:
+        kind = type(error).__name__
+        return _fail(f"internal error ({kind}: {error}); {TRACEBACK_VARIABLE}=1 shows where it comes from")
+
+
+def _fail(message: str) -> int:
+    line = " ".join(message.split())
+    with contextlib.suppress(OSError):  # nobody may be reading stderr; the exit code must do then
+        print(f"speak: {line}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    main()

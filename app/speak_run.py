@@ -1,0 +1,167 @@
+"""One run of `speak`, from wishes to sound.
+
+Purpose: put the pieces together (front end, engine, sink, session), open what takes time side by side, hear signals,
+and report. Knows: which part needs which, in what order they begin and end. Does not know: options, text rules,
+containers, devices, how speech is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from app.codes_file import CodesFile
+from app.config import Config
+from app.engine_client import EngineClient
+from app.executor import BoundedExecutor
+from app.file_sink import STDOUT, FileSink, format_for
+from app.progress import Progress
+from app.run_stats import print_stats
+from app.session import SpeechSession, all_codes
+from app.sink import Sink
+from app.speaker import SpeakerSink
+from app.text_source import from_descriptor, from_words
+from app.wishes import Wishes
+from engines.contract import SpeechRequest, VoiceInfo
+from engines.voice_files import voice_info
+
+if TYPE_CHECKING:
+    from app.front_end import TextFrontEnd
+    from engines.engine import SpeechEngine
+
+_STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def run_speak(wishes: Wishes, config: Config) -> int:
+    """Speak, and return the exit code. Raises `SpeechError`, or `BrokenPipeError` when the reader of stdout left."""
+    return asyncio.run(_Run(wishes, config).speak())
+
+
+class _Run:
+    """What one run holds while it lasts."""
+
+    def __init__(self, wishes: Wishes, config: Config) -> None:
+        self._wishes = wishes
+        self._config = config
+        self._session: SpeechSession | None = None
+        self._signal: signal.Signals | None = None
+
+    async def speak(self) -> int:
+        """The whole run."""
+        wishes, config = self._wishes, self._config
+        info = voice_info(wishes.bundle)
+        codes_file = CodesFile(wishes.save_codes) if wishes.save_codes else None
+        text = BoundedExecutor("text", workers=config.text.workers, max_waiting=config.text.max_waiting)
+        audio = BoundedExecutor("audio", workers=config.audio.workers, max_waiting=config.audio.max_waiting)
+        engine: SpeechEngine | None = None
+        sink: Sink | None = None
+        seed = secrets.randbits(31) if wishes.seed is None else wishes.seed
+        try:
+            with self._signals():
+                sink = self._sink(info, audio)
+                engine, front_end = await self._open(text)
+                session = SpeechSession(
+                    client=EngineClient(engine, max_active=config.engine.slots, max_waiting=config.engine.max_waiting),
+                    front_end=front_end,
+                    executor=text,
+                    sink=sink,
+                    request=self._request(seed, front_end),
+                )
+                self._session = session
+                with Progress(session.report, info.sample_rate_hz):
+                    report = await session.run(self._text())
+        except BaseException:
+            if sink is not None:
+                await sink.abort()
+            raise
+        finally:
+            if engine is not None:
+                engine.close()
+            for pool in (text, audio):
+                pool.shutdown(cancel_futures=True)
+        if codes_file is not None:
+            codes_file.write(all_codes(report, info.codebooks))
+        if wishes.stats:
+            stream = sys.stderr if wishes.output == STDOUT else sys.stdout
+            print_stats(report, sink, info, seed, stream)
+        return 128 + self._signal if self._signal else 0
+
+    def _sink(self, info: VoiceInfo, audio: BoundedExecutor) -> Sink:
+        wishes = self._wishes
+        if wishes.output is None:
+            return SpeakerSink(info.sample_rate_hz, self._config.playback, device=wishes.device)
+        file_format = format_for(wishes.output, wishes.file_format)
+        sink = FileSink(wishes.output, file_format, info.sample_rate_hz, audio)
+        sink.check()
+        return sink
+
+    async def _open(self, text: BoundedExecutor) -> tuple[SpeechEngine, TextFrontEnd]:
+        """Engine and front end, side by side: each spends most of its opening outside the interpreter's lock."""
+        opening = asyncio.ensure_future(asyncio.to_thread(self._open_engine))
+        try:
+            front_end = await text.run(self._open_front_end)
+        except BaseException:
+            with contextlib.suppress(Exception):
+                (await opening).close()
+            raise
+        return await opening, front_end
+
+    def _open_engine(self) -> SpeechEngine:
+        from engines.engine import EngineConfig, SpeechEngine
+
+        return SpeechEngine.open(self._wishes.bundle, EngineConfig(**msgspec.structs.asdict(self._config.engine)))
+
+    def _open_front_end(self) -> TextFrontEnd:
+        from app.front_end import TextFrontEnd
+
+        wishes = self._wishes
+        return TextFrontEnd.open(wishes.bundle, language=wishes.language, normalize=wishes.normalize)
+
+    def _request(self, seed: int, front_end: TextFrontEnd) -> SpeechRequest:
+        wishes = self._wishes
+        return SpeechRequest(
+            voice=wishes.voice,
+            language=wishes.language,
+            instruct_ids=front_end.instruct_ids(wishes.instruct),
+            layout=wishes.layout,
+            sampling=wishes.sampling,
+            seed=seed,
+            max_frames=wishes.max_frames,
+            keep_codes=wishes.save_codes is not None,
+        )
+
+    def _text(self) -> AsyncIterator[str]:
+        if self._wishes.words is not None:
+            return from_words(self._wishes.words)
+        if sys.stdin is None:
+            return from_words([])
+        if sys.stdin.isatty():
+            print("speak: type text; Ctrl-D ends it", file=sys.stderr)
+        return from_descriptor(sys.stdin.fileno(), "standard input")
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        """While this lasts, the first stop signal ends the session in good order, and the second ends the process."""
+        loop = asyncio.get_running_loop()
+        for number in _STOP_SIGNALS:
+            loop.add_signal_handler(number, self._stop, number)
+        try:
+            yield
+        finally:
+            for number in _STOP_SIGNALS:
+                loop.remove_signal_handler(number)
+                signal.signal(number, signal.SIG_DFL)
+
+    def _stop(self, number: signal.Signals) -> None:
+        if self._session is None or self._signal is not None:
+            os._exit(128 + number)  # nothing begun that could be saved, or asked for the second time
+        self._signal = number
+        self._session.cancel()

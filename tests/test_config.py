@@ -1,0 +1,64 @@
+"""The configuration: `config.toml` says everything, and nothing unknown or out of bounds gets through."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.config import DEFAULT_PATH, Config, ConfigError, load_config, parse_config
+from engines.engine import EngineConfig
+
+
+def test_the_file_names_every_key_with_its_default() -> None:
+    written = msgspec.toml.decode(DEFAULT_PATH.read_text())
+    assert written == msgspec.to_builtins(Config())
+
+
+def test_every_key_has_its_reason_above_it() -> None:
+    lines = DEFAULT_PATH.read_text().splitlines()
+    for above, line in itertools.pairwise(lines):
+        if re.match(r"\w+ =", line):
+            assert above.startswith("# "), f"no reason above: {line}"
+
+
+def test_the_bundle_is_found_from_the_files_place(tmp_path: Path) -> None:
+    file = tmp_path / "speakd.toml"
+    file.write_text('[voice]\nbundle = "voices/ada"\n')
+    assert load_config(file).voice.bundle == str(tmp_path / "voices" / "ada")
+    assert load_config().voice.bundle == str(DEFAULT_PATH.parent / "engines/voices/default/bundle")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[engine]\nslotz = 1", r"unknown key 'engine\.slotz' \(did you mean 'slots'\?\); \[engine\] knows: slots, "),
+        ("zzz = 1", r"unknown key 'zzz'; the file knows: voice, engine, "),
+        ("[engine]\nslots = 0", r"engine\.slots: Expected `int` >= 1"),
+        ('[engine]\nslots = "many"', r"engine\.slots: Expected `int`, got `str`"),
+        ("engine = 3", r"engine: Expected `object`"),
+        ("[text]\nworkers = 2", r"text\.workers: Expected `int` <= 1"),
+        ("[engine", "not valid TOML"),
+    ],
+)
+def test_refuses_by_name(text: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=r"bad\.toml.*" + says):
+        parse_config(text, "bad.toml")
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no configuration file '.*gone\.toml'"):
+        load_config(tmp_path / "gone.toml")
+    bad = tmp_path / "bad.toml"
+    bad.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match=r"cannot read the configuration file '.*bad\.toml'"):
+        load_config(bad)
+    with pytest.raises(ConfigError, match="cannot read"):
+        load_config(tmp_path)
+
+
+def test_the_engine_takes_every_key() -> None:
+    assert EngineConfig(**msgspec.structs.asdict(Config().engine)).slots == Config().engine.slots
