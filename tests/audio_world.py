@@ -1,0 +1,156 @@
+"""Sound devices made for a test: no hardware, and nothing of the machine's own configuration.
+
+Purpose: an ALSA configuration whose devices write files, and a PulseAudio server of the test's own with a null sink
+that plays at the pace of real time and can be recorded. Knows: ALSA, PulseAudio. Does not know: what is played.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+_FILES_CONF = """
+</usr/share/alsa/alsa.conf>
+pcm.tofile24 {{ type file slave.pcm "null" file "{folder}/tofile24.raw" format "raw" }}
+pcm.file24 {{ type plug slave {{ pcm "tofile24" rate 24000 channels 1 format S16_LE }} hint.description "mono file" }}
+pcm.tofile48 {{ type file slave.pcm "null" file "{folder}/tofile48.raw" format "raw" }}
+pcm.file48 {{ type plug slave {{ pcm "tofile48" rate 48000 channels 2 format S16_LE }} }}
+pcm.!default {{ type plug slave {{ pcm "tofile24" rate 24000 channels 1 format S16_LE }} }}
+"""
+_PULSE_CONF = """
+</usr/share/alsa/alsa.conf>
+pcm.!default { type pulse }
+ctl.!default { type pulse }
+"""
+_PULSE_PA = """
+load-module module-null-sink sink_name=paced rate=24000 channels=1 format=s16le
+load-module module-native-protocol-unix socket={folder}/pulse.sock auth-anonymous=1
+"""
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """The environment of a child that must see only the test's world."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PULSE_", "ALSA_", "JACK_"))}
+    return {**kept, "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder), "JACK_NO_START_SERVER": "1", **more}
+
+
+def file_devices(folder: Path) -> dict[str, str]:
+    """Devices `file24`, `file48` and the default, which write what they play to `tofile24.raw` and `tofile48.raw`."""
+    path = folder / "asound.conf"
+    path.write_text(_FILES_CONF.format(folder=folder))
+    return environment(folder, ALSA_CONFIG_PATH=str(path))
+
+
+def no_devices(folder: Path) -> dict[str, str]:
+    """A machine without sound, provided it has no sound card."""
+    return environment(folder, ALSA_CONFIG_PATH="/usr/share/alsa/alsa.conf")
+
+
+def missing_for_pacing() -> str | None:
+    """What the paced device needs and this machine does not have."""
+    for program in ("pulseaudio", "parec"):
+        if shutil.which(program) is None:
+            return f"{program} is not installed (apt install pulseaudio pulseaudio-utils libasound2-plugins)"
+    if not list(Path("/usr/lib").glob("*/alsa-lib/libasound_module_pcm_pulse.so")):
+        return "ALSA's pulse plugin is not installed (apt install libasound2-plugins)"
+    return None
+
+
+@contextmanager
+def paced_device(folder: Path) -> Iterator[dict[str, str]]:
+    """While this lasts, the default device plays at real time into a null sink; yields the environment to use it."""
+    script, conf = folder / "pulse.pa", folder / "pulse.conf"
+    script.write_text(_PULSE_PA.format(folder=folder))
+    conf.write_text(_PULSE_CONF)
+    world = environment(folder, ALSA_CONFIG_PATH=str(conf), PULSE_SERVER=f"unix:{folder}/pulse.sock")
+    server = subprocess.Popen(
+        [
+            "pulseaudio",
+            "-n",
+            "--daemonize=no",
+            "--use-pid-file=no",
+            "--exit-idle-time=-1",
+            "--disable-shm=yes",
+            "-vvv",
+            "--log-target=stderr",
+            "-F",
+            str(script),
+        ],
+        env=world,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stderr is not None
+    ready = any("Daemon startup complete" in line for line in server.stderr)
+    drain = threading.Thread(target=server.stderr.read, daemon=True)
+    drain.start()
+    try:
+        assert ready, "pulseaudio did not start"
+        yield world
+    finally:
+        server.terminate()
+        server.wait(30)
+        drain.join(30)
+        server.stderr.close()
+
+
+@contextmanager
+def recording(world: dict[str, str], file: Path) -> Iterator[None]:
+    """Record what the paced device plays, as raw 16-bit samples; returns once the recorder runs."""
+    with file.open("wb") as out:
+        recorder = subprocess.Popen(
+            [
+                "parec",
+                "-d",
+                "paced.monitor",
+                "--format=s16le",
+                "--rate=24000",
+                "--channels=1",
+                "--latency-msec=20",
+                "--verbose",
+            ],
+            env=world,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert recorder.stderr is not None
+        try:
+            assert any("Stream successfully created" in line or "Time:" in line for line in recorder.stderr)
+            yield
+        finally:
+            recorder.terminate()
+            recorder.communicate(timeout=30)
+
+
+def run_python(code: str, world: dict[str, str], *arguments: str, timeout_s: float = 120) -> str:
+    """Run a piece of Python in a world of its own; returns its stdout, and fails with its stderr."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={**world, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def find_in(haystack: npt.NDArray[np.int16], needle: npt.NDArray[np.int16]) -> int | None:
+    """Where `needle` stands in `haystack`, exactly; None if it does not."""
+    at = haystack.tobytes().find(needle.tobytes())
+    while at % 2 == 1:
+        at = haystack.tobytes().find(needle.tobytes(), at + 1)
+    return None if at < 0 else at // 2
