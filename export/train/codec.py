@@ -28,7 +28,7 @@ class CausalConv(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, in, T] -> [B, out, T]."""
-        return cast(Tensor, self.conv(F.pad(x, (self.past, 0))))
+        return cast("Tensor", self.conv(F.pad(x, (self.past, 0))))
 
 
 class CausalUpsample(nn.Module):
@@ -41,7 +41,7 @@ class CausalUpsample(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, in, T] -> [B, out, T * stride]."""
-        y = cast(Tensor, self.conv(x))
+        y = cast("Tensor", self.conv(x))
         return y[..., : y.shape[-1] - self.surplus]
 
 
@@ -74,7 +74,7 @@ class ConvNeXt(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """[B, C, T] -> [B, C, T]."""
         y = self.norm(self.dwconv(x).transpose(1, 2))
-        return x + (self.gamma * self.pwconv2(F.gelu(self.pwconv1(y)))).transpose(1, 2)
+        return x + cast("Tensor", self.gamma * self.pwconv2(F.gelu(self.pwconv1(y)))).transpose(1, 2)
 
 
 class ResidualUnit(nn.Module):
@@ -87,7 +87,7 @@ class ResidualUnit(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, C, T] -> [B, C, T]."""
-        return x + cast(Tensor, self.conv2(self.act2(self.conv1(self.act1(x)))))
+        return x + cast("Tensor", self.conv2(self.act2(self.conv1(self.act1(x)))))
 
 
 class VocoderBlock(nn.Module):
@@ -130,11 +130,12 @@ class WindowAttention(nn.Module):
     def forward(self, x: Tensor, rope: tuple[Tensor, Tensor]) -> Tensor:
         """[B, T, C] -> [B, T, C]."""
         b, n, _ = x.shape
-        q, k, v = (p(x).view(b, n, self.heads, self.width).transpose(1, 2) for p in (self.q_proj, self.k_proj, self.v_proj))
+        made = (self.q_proj(x), self.k_proj(x), self.v_proj(x))
+        q, k, v = (p.view(b, n, self.heads, self.width).transpose(1, 2) for p in made)
         age = torch.arange(n)[:, None] - torch.arange(n)[None]
         seen = (age >= 0) & (age < self.window)
         out = F.scaled_dot_product_attention(rotate(q, *rope), rotate(k, *rope), v, attn_mask=seen)
-        return cast(Tensor, self.o_proj(out.transpose(1, 2).reshape(b, n, -1)))
+        return cast("Tensor", self.o_proj(out.transpose(1, 2).reshape(b, n, -1)))
 
 
 class CodecMlp(nn.Module):
@@ -148,7 +149,7 @@ class CodecMlp(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, T, C] -> [B, T, C]."""
-        return cast(Tensor, self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x)))
+        return cast("Tensor", self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x)))
 
 
 class CodecLayer(nn.Module):
@@ -164,7 +165,7 @@ class CodecLayer(nn.Module):
     def forward(self, x: Tensor, rope: tuple[Tensor, Tensor]) -> Tensor:
         """[B, T, C] -> [B, T, C]."""
         x = x + self.self_attn_layer_scale(self.self_attn(self.input_layernorm(x), rope))
-        return x + cast(Tensor, self.mlp_layer_scale(self.mlp(self.post_attention_layernorm(x))))
+        return x + cast("Tensor", self.mlp_layer_scale(self.mlp(self.post_attention_layernorm(x))))
 
 
 class CodecTransformer(nn.Module):
@@ -183,7 +184,7 @@ class CodecTransformer(nn.Module):
         rope = rope_table(x.shape[1], self.rope, 10000.0)
         for layer in self.layers:
             x = layer(x, rope)
-        return cast(Tensor, self.output_proj(self.norm(x)))
+        return cast("Tensor", self.output_proj(self.norm(x)))
 
 
 class Codebook(nn.Module):
@@ -227,9 +228,9 @@ class ResidualQuantizer(nn.Module):
 
     def forward(self, codes: Tensor) -> Tensor:
         """[B, count, T] -> [B, codebook dim, T]."""
-        books = [cast(QuantizerLayer, layer)._codebook for layer in self.vq.layers]
+        books = [cast("QuantizerLayer", layer)._codebook for layer in self.vq.layers]
         total = torch.stack([book(codes[:, i]) for i, book in enumerate(books)]).sum(0)
-        return cast(Tensor, self.output_proj(total.transpose(1, 2)))
+        return cast("Tensor", self.output_proj(total.transpose(1, 2)))
 
 
 class SplitQuantizer(nn.Module):
@@ -241,7 +242,7 @@ class SplitQuantizer(nn.Module):
 
     def forward(self, codes: Tensor) -> Tensor:
         """[B, G, T] -> [B, codebook dim, T]."""
-        return cast(Tensor, self.rvq_first(codes[:, :1]) + self.rvq_rest(codes[:, 1:]))
+        return cast("Tensor", self.rvq_first(codes[:, :1]) + self.rvq_rest(codes[:, 1:]))
 
 
 class Decoder(nn.Module):
@@ -270,8 +271,8 @@ class Decoder(nn.Module):
         x = self.pre_conv(self.quantizer(codes)).transpose(1, 2)
         x = self.pre_transformer(x).transpose(1, 2)
         for stage in self.upsample:
-            for layer in cast(nn.ModuleList, stage):
+            for layer in cast("nn.ModuleList", stage):
                 x = layer(x)
         for layer in self.decoder:
             x = layer(x)
-        return cast(Tensor, x[:, 0])
+        return cast("Tensor", x[:, 0])

@@ -44,7 +44,7 @@ def letters_and_times(segments: list[list[object]]) -> tuple[str, list[float], l
     """Symbol string, end time of every symbol [s], and the symbol indices of pause marks."""
     symbols, ends, pauses = "", [], []
     word = ""
-    for i, (phone, end, stress, now, mark) in enumerate((*seg[:4], seg[4] if len(seg) > 4 else "0") for seg in segments):
+    for i, (phone, end, stress, now) in enumerate(segment[:4] for segment in segments):
         if phone == "pau":
             if symbols and symbols[-1] not in MARKS:
                 symbols += mark_of(str(segments[i - 1][4] if len(segments[i - 1]) > 4 else "0"), i == len(segments) - 1)
@@ -60,7 +60,6 @@ def letters_and_times(segments: list[list[object]]) -> tuple[str, list[float], l
         word = str(now)
         symbols += letter(str(phone), int(str(stress)))
         ends.append(float(str(end)))
-        del mark
     return symbols, ends, pauses
 
 

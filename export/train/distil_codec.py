@@ -36,7 +36,7 @@ def settle_norm(student: Decoder, guide: Decoder, codes: Tensor) -> None:
     handle = guide.pre_transformer.norm.register_forward_pre_hook(keep)
     guide.unclamped(codes)
     handle.remove()
-    student.pre_transformer.norm.weight.fill_(float(sizes[0]))  # type: ignore[operator, union-attr]
+    student.pre_transformer.norm.weight.fill_(float(sizes[0]))  # type: ignore[operator]
 
 
 def distil(

@@ -1,4 +1,4 @@
-"""Builds the voice's pronunciation lexicon: `word<TAB>letters` lines, sorted by bytes, ready for binary search in place.
+"""Builds the voice's pronunciation lexicon: `word<TAB>letters` lines, sorted by bytes for binary search in place.
 
 Knows: the CMU lexicon as festival stores it, the teacher's own pronunciations from its alignments, the letters of
 `phoneset`. Does not know: sounds, letter-to-sound rules.

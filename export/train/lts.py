@@ -12,11 +12,10 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from typing import Union
 
 # Offsets of letters asked in turn; "p1" and "p2" are the last and last but one output.
 FEATURES: tuple[int | str, ...] = (0, 1, -1, 2, "p1", -2, 3, "p2", -3, 4, -4, 5)
-Node = list[Union[str, dict[str, "Node"]]]
+Node = list[str | dict[str, "Node"]]
 Pairs = list[tuple[str, str]]
 MAX_EMIT = 2
 

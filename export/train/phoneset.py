@@ -9,6 +9,8 @@ whatever pre-tokeniser a tool chooses, and `a` and `u` are free because the role
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - the letters are Greek and Latin on purpose
+
 CONSONANTS: dict[str, str] = {
     "b": "b", "ch": "č", "d": "d", "dh": "ð", "f": "f", "g": "g", "hh": "h", "jh": "ĵ", "k": "k", "l": "l", "m": "m",
     "n": "n", "ng": "ŋ", "p": "p", "r": "r", "s": "s", "sh": "š", "t": "t", "th": "θ", "v": "v", "w": "w", "y": "j",

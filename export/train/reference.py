@@ -1,4 +1,4 @@
-"""Reads a checkpoint back and speaks with it, row by row, as the official procedure does. Slow and plain, for measuring.
+"""Reads a checkpoint back and speaks with it, row by row, as the official procedure does: plain and slow.
 
 Knows: the generation loop, greedy and sampled. Does not know: text front ends, recognisers.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the field's name for it
@@ -100,7 +101,8 @@ class Speaker:
             frames.append(self._frame(hidden, first, pick, draw))
             spoken = tokens["<tts_pad>"] if len(frames) > len(trailing) else trailing[len(frames) - 1]
             frame = torch.tensor(frames[-1])
-            x = talker.code_rows(frame[None, None, 0], frame[None, None, 1:]) + talker.text_rows(torch.tensor([[spoken]]))
+            said = talker.text_rows(torch.tensor([[spoken]]))
+            x = talker.code_rows(frame[None, None, 0], frame[None, None, 1:]) + said
         return Spoken(torch.tensor(frames), False)
 
     def _frame(self, hidden: Tensor, first: int, pick: Sampling, draw: torch.Generator) -> list[int]:
@@ -119,4 +121,4 @@ class Speaker:
     @torch.inference_mode()
     def sound(self, frames: Tensor) -> Tensor:
         """Frames [n, G] -> samples [n * frame samples]."""
-        return self.decoder(frames.T[None])[0]
+        return cast("Tensor", self.decoder(frames.T[None])[0])

@@ -82,7 +82,7 @@ class Attention(nn.Module):
         k = self.k_norm(self.k_proj(x).view(b, n, self.kv, self.width)).transpose(1, 2)
         v = self.v_proj(x).view(b, n, self.kv, self.width).transpose(1, 2)
         q, k = rotate(q, *rope), rotate(k, *rope)
-        q, k, v = q.to(v.dtype), k.to(v.dtype), v
+        q, k = q.to(v.dtype), k.to(v.dtype)
         if cache is not None:
             k, v = cache.extend(k, v)
         logs = None
@@ -93,7 +93,7 @@ class Attention(nn.Module):
         group = self.heads // self.kv
         k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
         out = F.scaled_dot_product_attention(q, k, v, is_causal=n > 1)
-        return cast(Tensor, self.o_proj(out.transpose(1, 2).reshape(b, n, -1))), logs
+        return cast("Tensor", self.o_proj(out.transpose(1, 2).reshape(b, n, -1))), logs
 
 
 class SwiGLU(nn.Module):
@@ -107,7 +107,7 @@ class SwiGLU(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, L, H] -> [B, L, H]."""
-        return cast(Tensor, self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x)))
+        return cast("Tensor", self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x)))
 
 
 class Layer(nn.Module):
@@ -162,7 +162,7 @@ class CodePredictor(nn.Module):
         """Rows x [N, L, H] -> normed hidden rows [N, L, H]."""
         for i, layer in enumerate(self.model.layers):
             x, _ = layer(x, rope, caches[i] if caches else None)
-        return cast(Tensor, self.model.norm(x))
+        return cast("Tensor", self.model.norm(x))
 
 
 class TextProjection(nn.Module):
@@ -175,7 +175,7 @@ class TextProjection(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., text hidden] -> [..., H]."""
-        return cast(Tensor, self.linear_fc2(F.silu(self.linear_fc1(x))))
+        return cast("Tensor", self.linear_fc2(F.silu(self.linear_fc1(x))))
 
 
 class Talker(nn.Module):
@@ -199,7 +199,7 @@ class Talker(nn.Module):
         frames = (rest[..., :1] >= 0).to(rows.dtype)
         for i, table in enumerate(self.code_predictor.model.codec_embedding):
             rows = rows + table(rest[..., i].clamp_min(0)) * frames
-        return rows
+        return cast("Tensor", rows)
 
     def forward(
         self, rows: Tensor, rope: tuple[Tensor, Tensor], watched: tuple[int, ...] = ()

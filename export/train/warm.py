@@ -73,8 +73,8 @@ def talker_tensors(warm: dict[str, Tensor], shape: VoiceShape, tokens: TokenIds,
     return out
 
 
-def decoder_tensors(warm: dict[str, Tensor], shape: VoiceShape) -> dict[str, Tensor]:
-    """Tensors of `codec.Decoder` from the experiment; final norm and projections around the transformer are identities."""
+def decoder_tensors(warm: dict[str, Tensor], shape: VoiceShape) -> dict[str, Tensor]:  # noqa: PLR0912
+    """Tensors of `codec.Decoder`; the projections around the transformer and its final norm start as identities."""
     half, full, h = shape.codebook_dim // 2, shape.codebook_dim, shape.latent
     out: dict[str, Tensor] = {}
     for part, books in (("rvq_first", [0]), ("rvq_rest", list(range(1, shape.code_groups)))):

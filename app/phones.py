@@ -1,0 +1,180 @@
+"""English words to the phone letters that the default voice was trained on.
+
+Purpose: lexicon first, then spelling rules for what no lexicon has: possessives, initials, compounds, learned
+letter-to-sound rules. Knows: the voice's `phones.json`, `lexicon.txt` and `lts.json`.
+Does not know: numbers, dates, money (the normalizer has expanded them), tokens, sentences.
+
+Files: `lexicon.txt` holds `word<TAB>letters` lines sorted by bytes and is searched in place, memory-mapped, so opening
+costs nothing; `lts.json` is read when the first unknown word comes.
+"""
+
+from __future__ import annotations
+
+# ruff: noqa: RUF001 - typographic quotes and dashes are what this file reads
+import json
+import mmap
+import re
+import unicodedata
+from pathlib import Path
+from typing import Any, Final
+
+PHONES: Final = "phones.json"
+LEXICON: Final = "lexicon.txt"
+RULES: Final = "lts.json"
+
+_PIECE: Final = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)*'?|[0-9]|[^\sA-Za-z0-9]")
+_CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_PAUSES: Final = {
+    ",": ",", ";": ",", ":": ",", "—": ",", "–": ",", "(": ",", ")": ",", "[": ",", "]": ",",
+    ".": ".", "…": ".", "!": "!", "?": "?", "。": ".", "，": ",", "？": "?", "！": "!",
+}  # fmt: skip
+_STRENGTH: Final = {",": 0, ".": 1, "!": 2, "?": 2}
+_DIGITS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_SIGNS: Final = {"&": "and", "@": "at", "%": "percent", "+": "plus", "=": "equals", "$": "dollars", "#": "number"}
+_SHORT_WORDS: Final = frozenset(
+    re.findall(
+        "[a-z]+",
+        "a i am an and any are as at be but by can did do for get go had has he her him his how if in is it its just "
+        "me my no not now of oh ok on one or our out see she so that the they this to too two up us was we who why yes",
+    )
+)
+_EASY_NEIGHBOURS: Final = 3
+
+
+class PhoneFrontEnd:
+    """Pronounces English text with the files of one voice."""
+
+    def __init__(self, directory: Path) -> None:
+        table = json.loads((directory / PHONES).read_text(encoding="utf-8"))
+        self._letters: dict[str, str] = table["letters"]
+        self._hiss: str = table["hiss"]
+        self._voiceless: str = table["voiceless"]
+        self._s: str = table["s"]
+        self._z: str = table["z"]
+        self._ez: str = table["ez"]
+        self._features: list[int | str] = table["features"]
+        self._rules_file = directory / RULES
+        self._rules: list[Any] | None = None
+        with (directory / LEXICON).open("rb") as file:
+            self._lexicon = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def pronounce(self, words_text: str) -> str:
+        """Give the symbol string of normalised English text: phone letters, spaces, and a mark at every pause.
+
+        Always ends with a pause mark; text without anything to say gives "".
+        """
+        plain = unicodedata.normalize("NFKD", words_text.replace("’", "'").replace("‘", "'"))
+        plain = "".join(char for char in plain if not unicodedata.combining(char))
+        pieces = _PIECE.findall(plain)
+        spoken: list[str] = []
+        for i, piece in enumerate(pieces):
+            if piece in _PAUSES:
+                self._pause(spoken, _PAUSES[piece])
+            elif piece.isdigit():
+                spoken.append(self._word(_DIGITS[int(piece)]))
+            elif piece[0].isalpha():
+                spoken.extend(self._piece(piece, self._shouted(pieces, i)))
+            elif piece in _SIGNS:
+                spoken.append(self._word(_SIGNS[piece]))
+        if spoken and spoken[-1] not in _STRENGTH:
+            spoken.append(".")
+        out = ""
+        for item in spoken:
+            out += item if item in _STRENGTH or not out else f" {item}"
+        return out
+
+    def look_up(self, word: str) -> str | None:
+        """Letters of a lower-case word as the lexicon has it."""
+        key, low, high = word.encode(), 0, len(self._lexicon)
+        while low < high:
+            start = self._lexicon.rfind(b"\n", low, (low + high) // 2) + 1 or low
+            end = self._lexicon.find(b"\n", start)
+            found, _, letters = self._lexicon[start:end].partition(b"\t")
+            if found == key:
+                return letters.decode()
+            if found < key:
+                low = end + 1
+            else:
+                high = start
+        return None
+
+    @staticmethod
+    def _pause(spoken: list[str], mark: str) -> None:
+        if spoken and spoken[-1] not in _STRENGTH:
+            spoken.append(mark)
+        elif spoken and _STRENGTH[mark] > _STRENGTH[spoken[-1]]:
+            spoken[-1] = mark
+
+    @staticmethod
+    def _shouted(pieces: list[str], at: int) -> bool:
+        """Whether the words around are in capitals too, so that capitals say nothing about this one."""
+        near = [p for p in pieces[max(0, at - _EASY_NEIGHBOURS) : at + _EASY_NEIGHBOURS + 1] if p[0].isalpha()]
+        return len(near) > 1 and sum(p.isupper() for p in near) > len(near) // 2 and any(len(p) > 4 for p in near)
+
+    def _piece(self, piece: str, shouted: bool) -> list[str]:
+        word = piece.lower().strip("'")
+        if piece.isupper() and len(word) > 1 and not shouted and self._is_initials(word):
+            return [self._letters[char] for char in word if char in self._letters]
+        found = self.look_up(word)
+        if found is None and not piece.islower() and "'" not in piece:
+            parts = _CAMEL.findall(piece)
+            if len(parts) > 1:
+                return self._camel(parts)
+        return [found if found is not None else self._word(word)]
+
+    def _camel(self, parts: list[str]) -> list[str]:
+        if len(parts) == 2 and parts[0].isupper() and parts[1] == "s":  # CDs, PCs
+            spelled = [self._letters[char] for char in parts[0].lower()]
+            return [*spelled[:-1], self._plural(spelled[-1])]
+        return [letters for part in parts for letters in self._piece(part, False)]
+
+    def _is_initials(self, word: str) -> bool:
+        if word in _SHORT_WORDS:
+            return False
+        return len(word) <= 3 or (self.look_up(word) is None and (len(word) <= 5 or not re.search("[aeiouy]", word)))
+
+    def _word(self, word: str) -> str:
+        """Letters of one lower-case word, by whatever rule reaches it first."""
+        found = self.look_up(word)
+        if found is None and word.endswith("'s"):
+            return self._plural(self._word(word[:-2]))
+        if found is None and "'" in word:
+            return self._word(word.replace("'", ""))
+        if found is None and not re.search("[aeiouy]", word) and len(word) <= 5:
+            return " ".join(self._letters[char] for char in word)
+        if found is None and word.endswith("s") and not word.endswith("ss"):
+            single = self.look_up(word[:-1])
+            found = self._plural(single) if single else None
+        return found or self._compound(word) or self._by_rules(word)
+
+    def _plural(self, letters: str) -> str:
+        last = letters[-1:]
+        return letters + (self._ez if last in self._hiss else self._s if last in self._voiceless else self._z)
+
+    def _compound(self, word: str) -> str | None:
+        """Two words of the lexicon written as one; the longest first part wins."""
+        for cut in range(len(word) - 3, 2, -1):
+            if len(word) >= 8 and (first := self.look_up(word[:cut])) and (second := self.look_up(word[cut:])):
+                return first + second
+        return None
+
+    def _by_rules(self, word: str) -> str:
+        if self._rules is None:
+            self._rules = json.loads(self._rules_file.read_text(encoding="utf-8"))
+        outputs: list[str] = []
+        for i in range(len(word)):
+            node: list[Any] = self._rules
+            for which in self._features:
+                branch = node[1].get(self._feature(word, i, outputs, which)) if len(node) > 1 else None
+                if branch is None:
+                    break
+                node = branch
+            outputs.append(node[0])
+        return "".join(outputs)
+
+    @staticmethod
+    def _feature(word: str, i: int, outputs: list[str], which: int | str) -> str:
+        if isinstance(which, str):  # "p1": the output of the letter before, "p2": of the one before that
+            back = i - int(which[1:])
+            return outputs[back] if back >= 0 else "_"
+        return word[i + which] if 0 <= i + which < len(word) else "_"
