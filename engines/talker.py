@@ -159,7 +159,7 @@ class Talker:
         Each must have been prefilled and have a position left. Raises `DeviceError` when the run fails.
         """
         low, high = live[0], live[-1] + 1
-        held = [slot for slot in range(low, high) if slot not in live and self._lengths[slot] > 0]
+        held = [slot for slot in range(low, high) if slot not in live]
         lengths = self._past_lengths[low:high]
         np.minimum(self._lengths[low:high], self.positions - 1, out=lengths)
         self._total_length.host[0] = int(lengths.max()) + 1

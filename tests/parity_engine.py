@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +47,7 @@ class Parts:
         self.bundle: Bundle = open_bundle(path)
         self.manifest = self.bundle.manifest
         self.tokenizer = TextTokenizer.open(path / self.manifest.front_end.tokenizer)
-        self._slot = slots - 1
+        self._slot = slots // 2
         self._talker = Talker(
             OrtRunner(path / self.manifest.graphs.frame), self.manifest, slots, 512, piece_rows, with_logits=True
         )
@@ -67,14 +67,21 @@ class Parts:
             keep_codes=True,
         )
 
-    def speak(self, case: Case, body: Sequence[int], frames: int) -> Spoken:
-        """Greedy codes for the text ids `body`, at most `frames` frames."""
+    def speak(
+        self, case: Case, body: Sequence[int], frames: int, meanwhile: Callable[[Talker], None] | None = None
+    ) -> Spoken:
+        """Greedy codes for the text ids `body`, at most `frames` frames.
+
+        `meanwhile` is called between taking the slot and the first row of the prompt.
+        """
         talker, slot, ids = self._talker, self._slot, self.manifest.text_ids
         request, builder = self.request(case), PromptBuilder(self.bundle)
         plan = builder.plan(request)
         prompt = builder.build(plan, tuple(body))
         trailing = [*body[1:], ids.eos] if plan.layout is Layout.STREAMING else []
         talker.begin(slot, resolve_sampling(request.sampling, 0, self.manifest.sampling))
+        if meanwhile is not None:
+            meanwhile(talker)
         rows = len(prompt.codec_rows)
         talker.forbid_end(slot, forbidden=True)
         for start in range(0, rows, talker.piece_rows):

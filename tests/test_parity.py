@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engines.contract import Sampling
+from engines.sampling import resolve_sampling
+from engines.talker import Talker
 from export.exporter import export_checkpoint
 from tests.parity_cases import CASES, CODEC_CASES, FRAMES, MODELS, Answer, Answers, Case, codec_codes, load_answers
 from tests.parity_engine import CUTS, Parts, allowed_logits, relative_error
@@ -80,6 +83,22 @@ def test_codes_and_logits(models: Models, case: Case, answer: Answer) -> None:
     assert errors[0] < LOGITS, "the prompt's logits differ"
     assert np.array_equal(spoken.codes, answer.codes), f"relative errors of the logits by step: {np.array(errors)}"
     assert max(errors) < LOGITS
+
+
+def test_neighbours_do_not_disturb_a_slot_that_was_taken_but_not_filled(models: Models) -> None:
+    case = next(case for case in CASES if case.key == "custom.dialect_chinese")
+    parts, answer = models.parts(case.model), models.answers(case.model).cases[case.name]
+    sampling = resolve_sampling(Sampling(greedy=True, repetition_penalty=2.0), 0, parts.manifest.sampling)
+
+    def crowd(talker: Talker) -> None:
+        rows = np.ones((3, parts.manifest.talker.hidden), dtype=np.float32)
+        for slot in (0, 2):
+            talker.begin(slot, sampling)
+            talker.prefill(slot, rows, rows, last=True)
+        for _ in range(20):
+            talker.step([0, 2])
+
+    assert np.array_equal(parts.speak(case, answer.body_ids, FRAMES, crowd).codes, answer.codes)
 
 
 def test_sound(models: Models, case: Case, answer: Answer) -> None:
