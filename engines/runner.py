@@ -66,7 +66,7 @@ class Binding(Protocol):
     def run(self) -> None:
         """Run the graph once and return when its outputs can be read.
 
-        Only what the bound outputs need is sure to be computed. Raises `DeviceError` when the backend fails.
+        Raises `DeviceError` when the backend fails.
         """
         ...
 

@@ -29,14 +29,9 @@ class OrtBinding:
     """Tensors bound to one session; see `engines.runner.Binding`."""
 
     def __init__(
-        self,
-        session: ort.InferenceSession,
-        options: ort.RunOptions,
-        inputs: Mapping[str, Tensor],
-        outputs: Mapping[str, Tensor],
+        self, session: ort.InferenceSession, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor]
     ) -> None:
         self._session = session
-        self._options = options
         self._memory = (*inputs.values(), *outputs.values())
         self._binding = session.io_binding()
         for name, tensor in inputs.items():
@@ -47,7 +42,7 @@ class OrtBinding:
     def run(self) -> None:
         """Run once, synchronously."""
         try:
-            self._session.run_with_iobinding(self._binding, self._options)
+            self._session.run_with_iobinding(self._binding)
         except Exception as error:
             raise DeviceError(f"ONNX Runtime failed: {error}") from error
 
@@ -75,8 +70,6 @@ class OrtRunner:
         self._name = graph.name
         self._inputs = frozenset(value.name for value in self._session.get_inputs())
         self._outputs = frozenset(value.name for value in self._session.get_outputs())
-        self._run_options = ort.RunOptions()
-        self._run_options.only_execute_path_to_fetches = True
 
     def allocate(self, shape: tuple[int, ...], dtype: npt.DTypeLike, place: Place) -> Tensor:
         """Zeroed, aligned host memory; on the CPU both places are the host."""
@@ -97,7 +90,7 @@ class OrtRunner:
             raise BundleError(f"{self._name} wants inputs this program does not know: {', '.join(sorted(missing))}")
         if unknown := (inputs.keys() - self._inputs) | (outputs.keys() - self._outputs):
             raise BundleError(f"{self._name} lacks {', '.join(sorted(unknown))}; export the bundle again")
-        return OrtBinding(self._session, self._run_options, inputs, outputs)
+        return OrtBinding(self._session, inputs, outputs)
 
     def close(self) -> None:
         """Drop the session; its memory goes with the last binding."""

@@ -123,7 +123,7 @@ class Talker:
         return row
 
     def codes(self, slot: int) -> npt.NDArray[np.int64]:
-        """The codes of the slot's last run, i64 [1, codebooks]; valid until its next one."""
+        """The codes of the slot's last run, i64 [1, codebooks]; valid until the talker's next run."""
         return self._codes.host[slot : slot + 1]
 
     def logits(self, slot: int) -> F32:
@@ -197,7 +197,7 @@ class Talker:
         return inputs
 
     def _results(self, low: int, high: int, *, frame: bool) -> dict[str, Tensor]:
-        """A run's outputs; without `frame` only the caches, so that sampling and predictor need not run."""
+        """A run's outputs; without `frame` only the caches, so that nothing carried from frame to frame is touched."""
         results = {}
         for layer in range(self._layers):
             results[FrameOutputs.present_key(layer)] = self._caches[2 * layer].rows(low, high)

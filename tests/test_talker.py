@@ -1,0 +1,160 @@
+"""Slots of the talker: pieces, ranges, resting neighbours, ends; on the real tiny model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engines.bundle import Bundle, open_bundle
+from engines.contract import Sampling, SpeechRequest
+from engines.errors import BundleError
+from engines.prompt import Prompt, PromptBuilder
+from engines.runner_ort import OrtRunner
+from engines.sampling import GumbelNoise, ResolvedSampling, resolve_sampling
+from engines.talker import Talker
+
+SLOTS, POSITIONS, PIECE = 3, 128, 16
+TEXTS = {1: tuple(range(60, 80)), 2: tuple(range(90, 97)), 3: tuple(range(100, 140))}
+FRAMES = 24
+
+
+class Voice:
+    """One talker and what feeds it."""
+
+    def __init__(self, bundle: Bundle, **options: bool) -> None:
+        self.bundle = bundle
+        self.talker = Talker(
+            OrtRunner(bundle.path / bundle.manifest.graphs.frame), bundle.manifest, SLOTS, POSITIONS, PIECE, **options
+        )
+        self._prompts = PromptBuilder(bundle)
+
+    def sampling(self, seed: int) -> ResolvedSampling:
+        return resolve_sampling(Sampling(greedy=False), seed, self.bundle.manifest.sampling)
+
+    def prompt(self, seed: int) -> Prompt:
+        return self._prompts.build(self._prompts.plan(SpeechRequest()), TEXTS[seed])
+
+    def prefill(self, slot: int, seed: int, piece: int = PIECE) -> None:
+        """Begin an utterance; yields frame 0."""
+        prompt, rows = self.prompt(seed), len(self.prompt(seed).codec_rows)
+        self.talker.begin(slot, self.sampling(seed))
+        for start in range(0, rows, piece):
+            part, last = slice(start, start + piece), start + piece >= rows
+            if last:
+                self.choose(slot, seed, 0)
+            self.talker.prefill(slot, prompt.codec_rows[part], prompt.text_rows[part], last=last)
+
+    def choose(self, slot: int, seed: int, frame: int) -> None:
+        GumbelNoise(self.sampling(seed)).fill(frame, self.talker.noise(slot))
+        self.talker.forbid_end(slot, forbidden=True)  # so that everyone speaks as long as the test wants
+        self.talker.text_row(slot)[:] = self.bundle.text_table[self.bundle.manifest.text_ids.pad]
+
+    def step(self, speaking: dict[int, tuple[int, int]]) -> dict[int, list[int]]:
+        """Step the slots of {slot: (seed, frame)}; the codes by slot."""
+        for slot, (seed, frame) in speaking.items():
+            self.choose(slot, seed, frame)
+        self.talker.step(sorted(speaking))
+        return {slot: self.codes(slot) for slot in speaking}
+
+    def codes(self, slot: int) -> list[int]:
+        found: list[int] = self.talker.codes(slot)[0].tolist()
+        return found
+
+    def alone(self, seed: int, slot: int = 0, piece: int = PIECE) -> list[list[int]]:
+        """What `seed` says when nobody else speaks."""
+        self.prefill(slot, seed, piece)
+        codes = [self.codes(slot)]
+        codes += [self.step({slot: (seed, frame)})[slot] for frame in range(1, FRAMES)]
+        self.talker.release(slot)
+        return codes
+
+
+@pytest.fixture(scope="module")
+def voice(tiny_bundle: Path) -> Voice:
+    return Voice(open_bundle(tiny_bundle))
+
+
+def test_the_same_again_in_any_slot(voice: Voice) -> None:
+    first = voice.alone(1)
+    assert [voice.alone(1, slot) for slot in range(SLOTS)] == [first] * SLOTS
+    assert first != voice.alone(2)
+    assert len({tuple(codes) for codes in first}) > 1
+
+
+@pytest.mark.parametrize("piece", [1, 5, 15])
+def test_a_prompt_in_pieces_is_the_same_prompt(voice: Voice, piece: int) -> None:
+    assert voice.alone(3, piece=piece) == voice.alone(3)
+
+
+def test_neighbours_change_nothing(voice: Voice) -> None:
+    """Everyone joins, rests and leaves at other times; the slots between run void rows."""
+    alone = {seed: voice.alone(seed) for seed in TEXTS}
+    slots, joins = {1: 0, 2: 1, 3: 2}, {1: 0, 2: 3, 3: 7}
+    said: dict[int, list[list[int]]] = {seed: [] for seed in TEXTS}
+    for turn in range(3 * FRAMES):
+        for seed, slot in slots.items():
+            if turn == joins[seed]:
+                voice.prefill(slot, seed)
+                said[seed].append(voice.codes(slot))
+        going = {
+            slots[seed]: (seed, len(codes))
+            for seed, codes in said.items()
+            if 0 < len(codes) < FRAMES and not (seed == 2 and turn % 3)  # the one in the middle rests often
+        }
+        if going:
+            for slot, codes in voice.step(going).items():
+                said[slot + 1].append(codes)
+    assert said == alone
+
+
+def test_an_unfinished_prompt_is_not_disturbed(voice: Voice) -> None:
+    alone = {seed: voice.alone(seed) for seed in (1, 2, 3)}
+    voice.prefill(0, 1)
+    voice.prefill(2, 2)
+    prompt = voice.prompt(3)
+    rows = len(prompt.codec_rows)
+    voice.talker.begin(1, voice.sampling(3))
+    for start in range(0, rows, 7):
+        part, last = slice(start, start + 7), start + 7 >= rows
+        if last:
+            voice.choose(1, 3, 0)
+        voice.talker.prefill(1, prompt.codec_rows[part], prompt.text_rows[part], last=last)
+        if last:
+            assert voice.codes(1) == alone[3][0]
+        frame = 1 + start // 7
+        assert voice.step({0: (1, frame), 2: (2, frame)}) == {0: alone[1][frame], 2: alone[2][frame]}
+    assert voice.step({1: (3, 1)})[1] == alone[3][1]
+
+
+def test_the_cache_ends(voice: Voice) -> None:
+    rows = np.zeros((PIECE, voice.bundle.manifest.talker.hidden), dtype=np.float32)
+    voice.talker.begin(0, voice.sampling(1))
+    for _ in range(POSITIONS // PIECE):
+        voice.talker.prefill(0, rows, rows, last=False)
+    assert voice.talker.length(0) == POSITIONS
+    with pytest.raises(ValueError, match="0 positions left"):
+        voice.talker.prefill(0, rows[:1], rows[:1], last=True)
+    with pytest.raises(ValueError, match="pieces of 16"):
+        voice.talker.prefill(1, np.zeros((PIECE + 1, rows.shape[1]), np.float32), rows, last=True)
+    voice.talker.release(0)
+    assert voice.talker.length(0) == 0
+
+
+def test_logits_can_be_looked_at(voice: Voice) -> None:
+    seeing = Voice(voice.bundle, with_logits=True)
+    assert seeing.alone(1) == voice.alone(1)
+    seeing.prefill(0, 1)
+    logits = seeing.talker.logits(0)
+    assert logits.shape == (voice.bundle.manifest.talker.vocabulary,)
+    assert np.isfinite(logits).all()
+    assert logits.any()
+    with pytest.raises(ValueError, match="without logits"):
+        voice.talker.logits(0)
+
+
+def test_a_foreign_graph_is_refused_by_name(voice: Voice) -> None:
+    manifest = voice.bundle.manifest
+    with pytest.raises(BundleError, match=r"codec\.onnx"):
+        Talker(OrtRunner(voice.bundle.path / manifest.graphs.codec), manifest, 1, 8)

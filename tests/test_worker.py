@@ -1,0 +1,69 @@
+"""A ticking thread: bells, pauses, failures."""
+
+from __future__ import annotations
+
+import queue
+import threading
+
+from engines.worker import Worker
+
+SOON = 10.0
+
+
+class Script:
+    """Ticks that answer from a queue and say when they were asked."""
+
+    def __init__(self) -> None:
+        self.answers: queue.Queue[float | Exception | None] = queue.Queue()
+        self.asked = threading.Semaphore(0)
+        self.failure: queue.Queue[Exception] = queue.Queue()
+        self.worker = Worker("test", self.tick, self.failure.put)
+
+    def tick(self) -> float | None:
+        self.asked.release()
+        answer = self.answers.get(timeout=SOON)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def was_asked(self) -> bool:
+        return self.asked.acquire(timeout=SOON)
+
+
+def test_it_ticks_on_while_there_is_work_and_then_by_the_bell() -> None:
+    script = Script()
+    script.worker.start()
+    script.worker.start()  # once is enough
+    for answer in (0.0, 0.0, 0.001, None):
+        assert script.was_asked()
+        script.answers.put(answer)
+    script.worker.ring()
+    assert script.was_asked()
+    assert script.worker.busy_s > 0.0
+    script.worker.ring()  # a bell during a tick is not lost
+    script.answers.put(None)
+    assert script.was_asked()
+    script.worker.stop()
+    script.answers.put(0.0)
+    script.worker.join()
+    assert script.worker.busy_s == 0.0
+    assert not script.asked.acquire(blocking=False)
+
+
+def test_a_failure_is_told_once_and_ends_it() -> None:
+    script, error = Script(), ZeroDivisionError()
+    script.worker.start()
+    assert script.was_asked()
+    script.answers.put(error)
+    assert script.failure.get(timeout=SOON) is error
+    script.worker.join()
+    script.worker.ring()
+    assert not script.asked.acquire(blocking=False)
+
+
+def test_a_worker_that_was_stopped_never_starts() -> None:
+    script = Script()
+    script.worker.join()
+    script.worker.stop()
+    script.worker.start()
+    assert not script.worker.started
