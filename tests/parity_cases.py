@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from app.phones import PHONES, PhoneFrontEnd
 from tests.tiny_spec import TinySpec
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -168,6 +169,13 @@ def add_speech_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repetition-penalty", type=float, default=1.05)
     parser.add_argument("--vector-seed", type=int, default=1, help="Base: seed of the random speaker vector")
     parser.add_argument("--frames", type=int, default=200, help="most frames")
+
+
+def text_for_tokenizer(checkpoint: Path, text: str) -> str:
+    """The text itself, or for a checkpoint that reads phone symbols, those."""
+    if not (checkpoint / PHONES).is_file():
+        return text
+    return PhoneFrontEnd(checkpoint).pronounce(text)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ from engines.runner_ort import OrtRunner
 from engines.sampling import resolve_sampling
 from engines.talker import Talker
 from export.exporter import export_checkpoint
-from tests.parity_cases import Case, Floats, Ints, add_speech_options, speaker_vector
+from tests.parity_cases import Case, Floats, Ints, add_speech_options, speaker_vector, text_for_tokenizer
 
 CUTS: dict[str, tuple[int, ...]] = {"1": (1,), "3": (3,), "7": (7,), "25": (25,), "mixed": (2, 1, 9, 4, 25, 1, 1, 6)}
 """Ways of cutting a stream of frames into calls, each repeated to the end."""
@@ -141,7 +141,7 @@ def main() -> None:
         bundle = Path(scratch) / "bundle"
         export_checkpoint(options.checkpoint, bundle)
         parts = Parts(bundle, slots=1, piece_rows=64)
-        body = parts.tokenizer.body_ids(options.text)
+        body = parts.tokenizer.body_ids(text_for_tokenizer(options.checkpoint, options.text))
         ids_same = body == tuple(answer["text_ids"][3:-5])
         spoken = parts.speak(case, body, options.frames)
         codes = answer["codes"]
