@@ -88,22 +88,22 @@ ANYWHERE: Final = {
 DOTTED: Final = {
     "e.g": "for example",
     "i.e": "that is",
-    "a.m": "A M",
-    "p.m": "P M",
-    "a.d": "A D",
-    "b.c": "B C",
-    "b.c.e": "B C E",
-    "c.e": "C E",
-    "ph.d": "P H D",
-    "m.d": "M D",
-    "b.a": "B A",
-    "m.a": "M A",
-    "b.s": "B S",
-    "m.s": "M S",
+    "a.m": "AM",
+    "p.m": "PM",
+    "a.d": "AD",
+    "b.c": "BC",
+    "b.c.e": "BCE",
+    "c.e": "CE",
+    "ph.d": "PHD",
+    "m.d": "MD",
+    "b.a": "BA",
+    "m.a": "MA",
+    "b.s": "BS",
+    "m.s": "MS",
     "w.r.t": "with respect to",
     "a.k.a": "also known as",
 }
-"""Short forms with dots inside, without their last dot. Upper-case single letters are spoken by their names."""
+"""Short forms with dots inside, without their last dot. Words in capitals are spelled."""
 
 MONTHS: Final = {
     "jan": "January",

@@ -1,0 +1,187 @@
+"""The rules of English: how numbers, money, units, abbreviations and signs are read.
+
+Purpose: one rule for each way of writing, tried in order; what a rule makes is words, which later rules leave alone.
+Knows: written English. Does not know: when the rules are needed (`normalizer`), dates and times (`dates`), markup.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from app import numbers
+from app.abbreviations import ANYWHERE, BEFORE_NUMBER, DAYS, DOTTED, MONTHS, TITLES
+from app.dates import DATE_RULES
+from app.measures import AMBIGUOUS_UNITS, CURRENCIES, LETTER_UNITS, SCALES, UNITS, measure, money
+from app.roman import ROMAN_RULES
+from app.rules import NUMBER, Match, Rule, alternatives, cased, kept_dot
+
+
+def _measure(found: Match) -> str | None:
+    number, unit = found["number"].replace(",", ""), found["unit"]
+    before, after = found.string[: found.start()], found.string[found.end() :]
+    if found["gap"] == " ":
+        if unit in LETTER_UNITS and after[:1].isspace():
+            return None
+        if unit in AMBIGUOUS_UNITS and _NEXT_PHRASE.match(after):
+            return None
+    minus = "minus " if found["sign"] else ""
+    end = "." if found.group().endswith(".") and not after.strip() else ""
+    return f"{minus}{measure(number, unit, single=bool(_ARTICLE.search(before) and after.strip()))}{end}"
+
+
+def _measure_range(found: Match) -> str:
+    return f"{numbers.decimal(found['low'])} to {measure(found['high'].replace(',', ''), found['unit'])}"
+
+
+def _money(found: Match) -> str:
+    number = found["number"].replace(",", "")
+    scale = found["scale"] or ""
+    minus = "minus " if found["sign"] else ""
+    return minus + money(number, found["currency"], SCALES.get(scale, scale))
+
+
+def _money_range(found: Match) -> str:
+    low, high = found["low"].replace(",", ""), found["high"].replace(",", "")
+    scale = found["scale"] or ""
+    return f"{numbers.decimal(low)} to {money(high, found['currency'], SCALES.get(scale, scale))}"
+
+
+def _range(found: Match) -> str | None:
+    low, high = found["low"], found["high"]
+    if numbers.is_year(low) and len(high) == 2:
+        return f"{numbers.year(low)} to {numbers.cardinal(high)}"
+    return f"{numbers.plain(low)} to {numbers.plain(high)}"
+
+
+def _phone(found: Match) -> str:
+    groups = re.findall(r"\d+", found.group())
+    plus = "plus " if found.group().startswith("+") else ""
+    return plus + ", ".join(numbers.spelled(group) for group in groups)
+
+
+def _version(found: Match) -> str:
+    parts = found["version"].split(".")
+    word = "version " if found["mark"] else ""
+    return word + " point ".join(numbers.cardinal(part) for part in parts)
+
+
+def _mixed(found: Match) -> str:
+    part = numbers.fraction(found["top"], found["bottom"])
+    part = part.replace("one half", "a half").replace("one quarter", "a quarter")
+    return f"{numbers.cardinal(found['whole'])} and {part}"
+
+
+def _fraction(found: Match) -> str:
+    return numbers.fraction(found["top"], found["bottom"])
+
+
+def _height(found: Match) -> str:
+    return f"{numbers.cardinal(found['feet'])} feet {numbers.cardinal(found['inches'])}"
+
+
+def _area(found: Match) -> str:
+    return f"{numbers.plain(found['low'])} by {numbers.plain(found['high'])}"
+
+
+def _times(found: Match) -> str:
+    return f"{numbers.decimal(found['number'])} times"
+
+
+def _before_number(found: Match) -> str:
+    return cased(BEFORE_NUMBER[found["word"].lower()], found["word"]) + " "
+
+
+def _short(table: dict[str, str]) -> Callable[[Match], str]:
+    def spoken(found: Match) -> str:
+        return cased(table[found["word"].lower()], found["word"]) + kept_dot(found)
+
+    return spoken
+
+
+def _initials(found: Match) -> str:
+    return found.group().replace(".", "") + kept_dot(found)
+
+
+_SIGNS: Final = {
+    "&": "and", "+": "plus", "=": "equals", "\u00d7": "times", "\u00f7": "divided by", "\u00b1": "plus or minus",
+    "\u2212": "minus", "\u2248": "approximately", "\u2260": "is not equal to", "\u2264": "at most",
+    "\u2265": "at least", "<": "less than", ">": "greater than", "\u2192": "to", "\u21d2": "implies", "@": "at",
+    "%": "percent", "\u00a7": "section", "\u00a9": "copyright", "\u00ae": "", "\u2122": "", "\u221e": "infinity",
+    "\u221a": "square root of", "\u00b0": "degrees", "\u00b2": "squared", "\u00b3": "cubed", "\u2116": "number",
+    "^": "to the power of", "\\": "backslash", "~": "about", "$": "dollar", "\u20ac": "euro", "\u00a3": "pound",
+    "\u00b5": "micro", "\u2030": "per mille", "\u2190": "from", "\u00b7": "", "\u2026": "...",
+}  # fmt: skip
+_NEXT_PHRASE: Final = re.compile(r"\s+(?:[A-Z]|(?:the|a|this|my|our)\b|\d)")
+_ARTICLE: Final = re.compile(r"\b[Aa]n? $")
+_COUNTED: Final = alternatives([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
+_UNIT: Final = alternatives(UNITS)
+_CURRENCY: Final = alternatives(CURRENCIES)
+_SCALE: Final = "(?P<scale>thousand|million|billion|trillion|bn|mn|tn|[kKMmBbT])"
+_AFTER: Final = r"(?=[\s,;:!?)-]|$)"
+_SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
+
+DIGIT_RULES: Final[tuple[Rule, ...]] = (
+    Rule(r"\b24/7\b", "twenty four seven"),
+    Rule(r"\b50[/-]50\b", "fifty fifty"),
+    *DATE_RULES,
+    Rule(
+        r"(?:(?<!\w)(?P<number>(?:1[1-9]|20)\d0)"
+        r"|(?:(?<=the )|(?<=early )|(?<=late )|(?<=mid-)|(?<!\w)['\u2019])(?P<short>[2-9]0))['\u2019]?s\b",
+        lambda f: numbers.decade(f["number"] or f["short"]),
+    ),
+    Rule(r"(?<![\w.,])\d{1,3}(?: \d{3})* 000\b", lambda f: numbers.cardinal(f.group().replace(" ", ""))),
+    Rule(r"(?<![\w.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}(?!\w)", _phone),
+    Rule(r"(?<![\w.])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\w)", _phone),
+    Rule(r"(?<![\w.-])\d{3}-\d{4}(?![\w-])|(?<![\w.])\d{3}-\d{2}-\d{4}(?![\w-])", _phone),
+    Rule(r"(?<![\w.])\d{4}(?:[ -]\d{4}){2,4}(?!\w)", _phone),
+    Rule(
+        rf"(?<![\w.])(?P<currency>{_CURRENCY})(?P<low>{NUMBER}) ?[-\u2013] ?"
+        rf"(?:{_CURRENCY})?(?P<high>{NUMBER})(?: ?{_SCALE}\b)?",
+        _money_range,
+    ),
+    Rule(rf"{_SIGN}(?<!\w)(?P<currency>{_CURRENCY}) ?(?P<number>{NUMBER})(?: ?{_SCALE}\b)?", _money),
+    Rule(rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER})(?: ?{_SCALE})? ?(?P<currency>{_CURRENCY})(?!\w)", _money),
+    Rule(r"(?<![\w.])(?P<mark>[vV]\.? ?)?(?P<version>\d{1,5}(?:\.\d{1,5}){2,5})(?!\w)", _version),
+    Rule(r"(?<![\w.])(?P<mark>[vV]\.?)(?P<version>\d{1,5}(?:\.\d{1,5})?)(?!\w)", _version),
+    Rule(r"(?<![\w./])(?P<whole>\d{1,9})[ -](?P<top>\d{1,2})/(?P<bottom>\d{1,3})(?![\w/])", _mixed),
+    Rule(r"(?<![\w./])(?P<top>\d{1,4})[/\u2044](?P<bottom>\d{1,4})(?![\w/])", _fraction),
+    Rule(r"(?<![\w.])(?P<feet>\d{1,3})['\u2019\u2032] ?(?P<inches>\d{1,2})(?:\"|\u201d|\u2033|'')", _height),
+    Rule(r"(?<![\w.])(?P<low>\d{2,5}) ?[x\u00d7] ?(?P<high>\d{2,5})(?!\w)", _area),
+    Rule(r"(?<![\w.])(?P<number>\d{1,6}(?:\.\d{1,3})?)[x\u00d7](?!\w)", _times),
+    Rule(rf"(?<![\w.])(?P<low>{NUMBER}) ?[-\u2013] ?(?P<high>{NUMBER}) ?(?P<unit>{_UNIT})(?![\w/])", _measure_range),
+    Rule(
+        rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER}|\.\d+)(?P<gap>[ -]?)(?P<unit>{_UNIT})(?![\w/\u00b2])\.?{_AFTER}",
+        _measure,
+    ),
+    Rule(rf"\b(?P<word>{alternatives(BEFORE_NUMBER)})\. ?(?=\d)", _before_number, any_case=True),
+    Rule(r"#(?=\d)", "number "),
+    Rule(r"(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+|\d{1,15})(?:st|nd|rd|th)\b", lambda f: numbers.ordinal(f["number"])),
+    Rule(r"(?<![\w.,/-])(?P<low>\d{1,6}) ?[-\u2013] ?(?P<high>\d{1,6})(?![\w/-]|[.,]\d)", _range),
+    Rule(r"(?<=[^\W_])-(?=\d)|(?<=\d)-(?=[^\W_])", " "),
+    Rule(r"(?<![\w.,)])[-\u2212](?=\.?\d)", "minus "),
+    Rule(rf"(?<![\w.]){NUMBER}(?!\w|[.,]\d)", lambda f: numbers.plain(f.group())),
+    Rule(r"(?<!\w)\.\d{1,15}(?!\w)", lambda f: numbers.decimal(f.group())),
+    Rule(r"\d{1,15}", lambda f: f" {numbers.plain(f.group())} "),
+)
+"""Tried on text that holds a digit."""
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule(r"\bw/o\b", "without"),
+    Rule(r"\bw/ ?(?=\w)", "with "),
+    Rule(r"\band/or\b", "and or"),
+    Rule(rf"\b(?P<word>{_COUNTED})\. (?=[IVXLC]+\b)", _before_number),
+    *ROMAN_RULES,
+    Rule(rf"\b(?P<word>{alternatives(DOTTED)})(?:\.(?!\w)|(?![\w.]))", _short(DOTTED), any_case=True),
+    Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in TITLES)})\.(?= ?[A-Z\d]| and )", _short(TITLES)),
+    Rule(rf"\b(?P<word>{alternatives(ANYWHERE)})\.(?!\w)", _short(ANYWHERE), any_case=True),
+    Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in MONTHS)})\.(?= |$|,)", _short(MONTHS)),
+    Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in DAYS if w not in 'sun sat')})\.(?=,| |$)", _short(DAYS)),
+    Rule(r"\b(?:[A-Z]\.){2,8}(?!\w)", _initials),
+    Rule(r"\b(?P<letter>[A-Z])\.(?= ?[A-Z])", lambda f: f["letter"] if f["letter"] != "I" else None),
+    Rule(r"#(?=\w)", ""),
+    Rule(r"(?<=[a-z])/(?=[a-z])", " or "),
+    Rule(r"(?<=\w)/(?=\w)", " "),
+    Rule(rf"(?P<sign>[{re.escape(''.join(_SIGNS))}])", lambda f: f" {_SIGNS[f['sign']]} "),
+)

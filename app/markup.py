@@ -1,0 +1,91 @@
+"""What is written for the eye becomes what is said: Markdown marks, links, addresses.
+
+Purpose: text as people and language models write it carries marks nobody reads aloud; they go, or become words.
+Knows: Markdown, web and mail addresses, file names, the English words for dot, at and slash. Does not know: numbers,
+units.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from app.spans import SpannedText
+
+_LONG_ADDRESS: Final = 60
+"""Of a longer web address only the host is spoken."""
+MARKUP: Final = re.compile(r"[*_`#~|\[<>]|(?:^|\n)\s*[-+\u2022=]")
+ADDRESS: Final = re.compile(r"\w[@./_]\w|/\w|//")
+"""Text without a match of these has nothing for this module."""
+
+_FENCE: Final = re.compile(r"(?:^|(?<=\n))\s*(?:```|~~~)[\w+-]*[ \t]*(?=\n|$)")
+_RULE: Final = re.compile(r"(?:^|(?<=\n))\s*(?:[-*_=~]\s*){3,}(?=\n|$)")
+_IMAGE_OR_LINK: Final = re.compile(r"!?\[([^\[\]\n]{1,300})\]\((?:[^()\s]|\([^()\s]*\)){0,300}(?:\s+\"[^\"\n]*\")?\)")
+_REFERENCE: Final = re.compile(r"\[\^?\d{1,3}\]")
+_BULLET: Final = re.compile(r"(?:^|(?<=\n))\s*(?:[-*+\u2022>]\s+)+(?:\[[ xX]\]\s+)?|(?:^|(?<=\n))\s*#{1,6}\s+")
+_BETWEEN: Final = re.compile(r"(?<=\d) ?\*(?!\*) ?(?=\d)")
+_STRONG: Final = re.compile(r"\*+|`+|~~+|__+|(?<![^\W_])_(?=\S)|(?<=\S)_(?![^\W_])")
+_UNDERLINE: Final = re.compile(r"(?<=[^\W_])_(?=[^\W_])")
+_TABLE_EDGE: Final = re.compile(r"\A\s*\|\s*|\s*\|\s*\Z")
+_TABLE: Final = re.compile(r"\s*\|[\s|:-]*")
+_TAG: Final = re.compile(
+    r"</?(?:b|i|u|em|strong|p|br|div|span|a|h[1-6]|ul|ol|li|code|pre|sub|sup|small|hr)\b[^<>]{0,200}>"
+)
+_MAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+_WEB: Final = re.compile(r"(?:https?://|www\.)[^\s<>\"'\u201d\u2019)\]]{1,2000}", re.IGNORECASE)
+_HOST: Final = re.compile(
+    r"(?<![\w.@/])(?:[a-zA-Z0-9-]{1,63}\.){1,5}"
+    r"(?:com|org|net|edu|gov|io|ai|dev|app|co|uk|de|fr|eu|ch|jp|cn|info|me|tv)(?:/[\w./~-]{0,200}[\w/])?(?![\w])"
+)
+_FILE: Final = re.compile(r"(?<![\w.])[A-Za-z_][\w-]{0,63}(?:\.[A-Za-z][\w-]{0,20}){1,4}(?![\w.]*\w)")
+_PATH: Final = re.compile(r"(?<![\w/<])~?(?:/[\w.-]{1,64}){2,20}/?|(?<![\w/<])[~.]{1,2}(?:/[\w.-]{1,64}){1,20}/?")
+_WORDS: Final = {
+    ".": " dot ", "@": " at ", "/": " slash ", "_": " underscore ", "-": " dash ", "~": " tilde ", ":": " colon ",
+    "=": " equals ", "&": " and ", "+": " plus ", "%": " percent ",
+}  # fmt: skip
+_SHORT_FORMS: Final = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")
+
+
+def strip_markup(text: SpannedText) -> SpannedText:
+    """Text without its marks, in any language."""
+    if not MARKUP.search(text.text):
+        return text
+    text = text.sub(_FENCE, "").sub(_RULE, "").sub(_TAG, " ").sub(_IMAGE_OR_LINK, lambda found: found.group(1))
+    text = text.sub(_REFERENCE, "").sub(_BULLET, "").sub(_BETWEEN, " \u00d7 ").sub(_STRONG, "")
+    return text.sub(_TABLE_EDGE, "").sub(_TABLE, ", ") if "|" in text.text else text
+
+
+def speak_addresses(text: SpannedText) -> SpannedText:
+    """Web and mail addresses, paths and file names in English words."""
+    if not ADDRESS.search(text.text):
+        return text
+    text = text.sub(_MAIL, _address).sub(_WEB, _web).sub(_HOST, _address).sub(_PATH, _address)
+    return text.sub(_FILE, _file).sub(_UNDERLINE, " ")
+
+
+def _address(found: re.Match[str]) -> str:
+    return _spoken(found.group())
+
+
+def _web(found: re.Match[str]) -> str:
+    address = found.group()
+    tail = address[len(address.rstrip(".,;:!?")) :]
+    address = address.rstrip(".,;:!?").rstrip("/")
+    address = re.sub(r"^https?://(?:www\.)?|^www\.", "", address, flags=re.IGNORECASE)
+    address = re.split(r"[?#]", address)[0]
+    if len(address) > _LONG_ADDRESS:
+        address = address.split("/")[0][:_LONG_ADDRESS]
+    return _spoken(address) + tail
+
+
+def _file(found: re.Match[str]) -> str | None:
+    name = found.group()
+    last = name.rsplit(".", 1)[1]
+    if _SHORT_FORMS.fullmatch(name) or last[0].isupper() != last.isupper():
+        return None
+    return _spoken(name)
+
+
+def _spoken(address: str) -> str:
+    """Dots, slashes and the like as words."""
+    return " ".join("".join(_WORDS.get(character, character) for character in address).split())

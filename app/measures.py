@@ -1,0 +1,103 @@
+"""Units, currencies and scales: what follows or precedes a number, and how it is said.
+
+Purpose: tables, and the words for an amount of something.
+Knows: English names of units and currencies. Does not know: text around them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from app.numbers import cardinal, decimal
+
+UNITS: Final = {
+    "km": "kilometer", "m": "meter", "cm": "centimeter", "mm": "millimeter", "nm": "nanometer", "um": "micrometer",
+    "\u00b5m": "micrometer", "\u03bcm": "micrometer", "mi": "mile", "ft": "foot", "in": "inch", "yd": "yard",
+    "kg": "kilogram", "g": "gram", "mg": "milligram", "\u00b5g": "microgram", "\u03bcg": "microgram", "lb": "pound",
+    "lbs": "pound", "oz": "ounce", "t": "ton", "l": "liter", "L": "liter", "ml": "milliliter", "mL": "milliliter",
+    "cl": "centiliter", "gal": "gallon", "pt": "pint", "tsp": "teaspoon", "tbsp": "tablespoon",
+    "s": "second", "sec": "second", "secs": "second", "ms": "millisecond", "\u00b5s": "microsecond",
+    "\u03bcs": "microsecond", "us": "microsecond", "ns": "nanosecond", "min": "minute", "mins": "minute", "h": "hour",
+    "hr": "hour", "hrs": "hour", "yr": "year", "yrs": "year",
+    "B": "byte", "kB": "kilobyte", "KB": "kilobyte", "MB": "megabyte", "GB": "gigabyte", "TB": "terabyte",
+    "PB": "petabyte", "KiB": "kibibyte", "MiB": "mebibyte", "GiB": "gibibyte", "TiB": "tebibyte", "kb": "kilobit",
+    "Mb": "megabit", "Gb": "gigabit", "kbps": "kilobit per second", "Mbps": "megabit per second",
+    "Gbps": "gigabit per second", "MB/s": "megabyte per second", "GB/s": "gigabyte per second",
+    "Hz": "hertz", "kHz": "kilohertz", "MHz": "megahertz", "GHz": "gigahertz", "W": "watt", "kW": "kilowatt",
+    "MW": "megawatt", "GW": "gigawatt", "mW": "milliwatt", "kWh": "kilowatt hour", "Wh": "watt hour", "V": "volt",
+    "mV": "millivolt", "kV": "kilovolt", "A": "amp", "mA": "milliamp", "mAh": "milliamp hour", "\u03a9": "ohm",
+    "\u2126": "ohm", "k\u03a9": "kilohm", "J": "joule", "kJ": "kilojoule", "cal": "calorie", "kcal": "kilocalorie",
+    "N": "newton", "Nm": "newton meter", "Pa": "pascal", "kPa": "kilopascal", "hPa": "hectopascal", "bar": "bar",
+    "psi": "P S I", "dB": "decibel", "hp": "horsepower", "rpm": "R P M", "fps": "frame per second", "px": "pixel",
+    "mph": "mile per hour", "km/h": "kilometer per hour", "kph": "kilometer per hour", "m/s": "meter per second",
+    "ft/s": "foot per second", "mpg": "mile per gallon", "ha": "hectare", "ac": "acre", "sq ft": "square foot",
+    "m2": "square meter", "m\u00b2": "square meter", "km2": "square kilometer", "km\u00b2": "square kilometer",
+    "cm\u00b2": "square centimeter", "ft\u00b2": "square foot", "m3": "cubic meter", "m\u00b3": "cubic meter",
+    "cm\u00b3": "cubic centimeter", "\u00b0C": "degree Celsius", "\u00b0F": "degree Fahrenheit", "\u00b0": "degree",
+    "\u2103": "degree Celsius", "\u2109": "degree Fahrenheit", "K": "kelvin", "mol": "mole", "lm": "lumen",
+    "%": "percent", "\u2030": "per mille", "ppm": "part per million",
+}  # fmt: skip
+_IRREGULAR: Final = {"foot": "feet", "inch": "inches"}
+_UNCHANGED: Final = frozenset({
+    "hertz", "kilohertz", "megahertz", "gigahertz", "percent", "per mille", "horsepower", "P S I", "R P M", "kelvin",
+})  # fmt: skip
+AMBIGUOUS_UNITS: Final = frozenset({
+    "in", "t", "B", "A", "K", "us", "bar", "ha", "ac", "pt", "s", "m", "h", "g", "l", "N", "J", "V", "W", "L", "min",
+    "sec", "cal", "gal", "ms", "mi",
+})  # fmt: skip
+"""Also words or letters: taken as units only close behind a number, and never before a capital."""
+LETTER_UNITS: Final = frozenset({"A", "B", "K", "in", "us", "t"})
+"""Behind a space these are units only where the phrase ends."""
+
+CURRENCIES: Final = {
+    "$": ("dollar", "cent"), "US$": ("U S dollar", "cent"), "\u20ac": ("euro", "cent"), "\u00a3": ("pound", "pence"),
+    "\u00a5": ("yen", ""), "\u20b9": ("rupee", "paisa"), "\u20a9": ("won", ""), "\u20bd": ("ruble", "kopek"),
+    "\u20bf": ("bitcoin", ""), "\u00a2": ("cent", ""), "USD": ("U S dollar", "cent"), "EUR": ("euro", "cent"),
+    "GBP": ("pound", "pence"), "CHF": ("Swiss franc", "centime"), "JPY": ("yen", ""),
+}  # fmt: skip
+_SAME: Final = frozenset({"yen", "won", "pence", "paisa"})
+SCALES: Final = {
+    "k": "thousand", "K": "thousand", "M": "million", "m": "million", "mn": "million", "B": "billion", "b": "billion",
+    "bn": "billion", "T": "trillion", "tn": "trillion",
+}  # fmt: skip
+"""Letters after an amount of money."""
+
+
+def plural(name: str) -> str:
+    """The name of more than one: the word that counts is the one before "per", else the last."""
+    head, per, rest = name.partition(" per ")
+    if name in _UNCHANGED:
+        return name
+    if head.startswith("degree"):
+        return head.replace("degree", "degrees", 1)
+    first, space, last = head.rpartition(" ")
+    return f"{first}{space}{_IRREGULAR.get(last, last + 's')}{per}{rest}"
+
+
+def measure(number: str, unit: str, *, single: bool = False) -> str:
+    """`5`, `km` as five kilometers; `single` where the measure describes a thing: a five kilometer run."""
+    name = UNITS[unit]
+    return f"{decimal(number)} {name if number == '1' or single else plural(name)}"
+
+
+def _coins(number: str, name: str) -> str:
+    return f"{cardinal(number)} {name if number == '1' or name in _SAME else name + 's'}"
+
+
+def money(number: str, currency: str, scale: str = "") -> str:
+    """`3.50`, `$` as three dollars and fifty cents; `1.5`, `$`, `million` as one point five million dollars."""
+    name, small = CURRENCIES[currency]
+    if scale:
+        return f"{decimal(number)} {scale} {name if name in _SAME else name + 's'}"
+    whole, point, part = number.partition(".")
+    if not point or not small or len(part) > 2:
+        amount = decimal(number)
+        return f"{amount} {name if number == '1' or name in _SAME else name + 's'}"
+    coins = str(int(part.ljust(2, "0")))
+    if coins == "0":
+        return _coins(whole, name)
+    if whole in {"", "0"}:
+        return _coins(coins, small)
+    if coins == "1" and small == "pence":
+        small = "penny"
+    return f"{_coins(whole, name)} and {_coins(coins, small)}"

@@ -1,0 +1,54 @@
+"""What a normalisation rule is, and the parts rules are made of.
+
+Purpose: shared by the modules that hold the rules of English.
+Knows: regular expressions, abbreviations at a sentence's end. Does not know: what is being normalised.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from app.abbreviations import ends_sentence
+
+Match = re.Match[str]
+NUMBER: Final = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+"""A count or a decimal, with or without commas between thousands."""
+_FOLLOWER: Final = re.compile(r"\w")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A way of writing and what is said for it. A function's None leaves the match as it is."""
+
+    expression: str
+    spoken: str | Callable[[Match], str | None]
+    any_case: bool = False
+    """Whether upper and lower case are the same."""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression, compiled at its first use."""
+        return re.compile(self.expression, re.IGNORECASE if self.any_case else 0)
+
+
+def alternatives(words: Iterable[str]) -> str:
+    """Any of `words`, longest first."""
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+
+
+def kept_dot(found: Match) -> str:
+    """The dot at the end of a match if it ends the sentence too, else nothing."""
+    written = found.group()
+    if not written.endswith("."):
+        return ""
+    follower = _FOLLOWER.search(found.string, found.end())
+    return "." if follower is None or ends_sentence(written[:-1], follower.group()) else ""
+
+
+def cased(words: str, model: str) -> str:
+    """`words` with a capital if `model` has one."""
+    return words[0].upper() + words[1:] if model[0].isupper() else words
