@@ -170,7 +170,7 @@ def _speak(inputs: Tensors, outputs: Tensors) -> None:
 
 
 def _code(inputs: Tensors, slot: int, keys: Array, values: Array) -> int:
-    begin = int(np.flatnonzero(keys[:, 1] == 21)[0])  # the row with the codec's begin id starts the frames
+    begin = int((keys[:, 1] == 21).argmax())  # the row with the codec's begin id starts the frames
     asked = sum(int(id_) - ASK for id_ in keys[:, 0] if id_ >= ASK)
     if len(keys) - 1 - begin >= asked and inputs[FrameInputs.END_BIAS][slot, 0] == 0.0:
         return END

@@ -1,0 +1,379 @@
+"""The engine by rule: ends, limits, waiting text, cancel, stalled readers, failures. No model, no sleeping."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+import msgspec
+import numpy as np
+import pytest
+
+from engines.contract import Codes, End, Layout, Outcome, SpeechRequest
+from engines.engine import EngineConfig, SpeechEngine
+from engines.errors import EngineBusyError, EngineClosedError, RequestError, SpeechError
+from engines.utterance import LiveUtterance
+from tests import fake_voice
+from tests.fake_voice import ASK, FakeRunner
+
+SOON = 10.0
+SAMPLES = 4
+"""Samples of a frame of the fake voice."""
+
+
+class Stage:
+    """An engine whose model is a rule, and its two runners."""
+
+    def __init__(self, *, max_positions: int = 300, **config: float) -> None:
+        self.frame, self.codec = fake_voice.frame_runner(), fake_voice.codec_runner()
+        bundle = fake_voice.bundle(fake_voice.manifest(max_positions=max_positions))
+        sizes = EngineConfig(**{"slots": 2, "max_waiting": 2, "prefill_rows": 8} | config)  # type: ignore[arg-type]
+        self.engine = SpeechEngine(bundle, self.frame, self.codec, sizes)
+
+    def say(self, frames: int, *more: int, ends: bool = True, **request: object) -> LiveUtterance:
+        """Start an utterance that asks for so many frames."""
+        utterance = self.engine.start(SpeechRequest(keep_codes=True, **request))  # type: ignore[arg-type]
+        utterance.feed((ASK + frames, *more))
+        if ends:
+            utterance.end_of_text()
+        return utterance
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    made = Stage()
+    with made.engine:
+        yield made
+
+
+def hear(utterance: LiveUtterance) -> tuple[np.ndarray, Outcome]:
+    """Everything it says, and what became of it."""
+    parts = []
+    while len(part := utterance.pcm.read(7, SOON)):
+        parts.append(part)
+    return np.concatenate(parts or [np.empty(0, np.float32)]), utterance.outcome.result(SOON)
+
+
+def spoken(utterance: LiveUtterance) -> Codes:
+    outcome = hear(utterance)[1]
+    assert outcome.codes is not None
+    return outcome.codes
+
+
+def gate(runner: FakeRunner, at_run: int) -> tuple[threading.Event, threading.Event]:
+    """Have the runner stop before one run: (it is there, let it go on)."""
+    there, go_on = threading.Event(), threading.Event()
+
+    def hook() -> None:
+        if runner.runs == at_run:
+            there.set()
+            assert go_on.wait(SOON)
+
+    runner.hook = hook
+    return there, go_on
+
+
+@pytest.mark.parametrize("layout", [Layout.WHOLE, Layout.STREAMING])
+def test_it_speaks_as_many_frames_as_the_model_says(stage: Stage, layout: Layout) -> None:
+    pcm, outcome = hear(stage.say(17, layout=layout))
+    assert (outcome.end, outcome.error, outcome.frames, outcome.samples) == (End.END, None, 17, 17 * SAMPLES)
+    assert len(pcm) == outcome.samples
+    assert outcome.codes is not None
+    expected = (np.cumsum(outcome.codes[:, 0]) + np.arange(17))[:, None] + np.arange(SAMPLES) / 16.0
+    assert np.array_equal(pcm, expected.ravel())
+    assert outcome.first_audio_ms is not None
+    assert outcome.talker_ms >= outcome.prefill_ms > 0.0
+    assert outcome.codec_ms > 0.0
+
+
+@pytest.mark.parametrize("asked", [0, 1, 2])
+def test_it_never_ends_before_two_frames(stage: Stage, asked: int) -> None:
+    assert hear(stage.say(asked))[1].frames == 2
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_max_frames_is_a_limit(stage: Stage, most: int) -> None:
+    pcm, outcome = hear(stage.say(9, max_frames=most))
+    assert (outcome.end, outcome.frames, len(pcm)) == (End.LIMIT, most, most * SAMPLES)
+
+
+def test_the_cache_is_a_limit() -> None:
+    with Stage(max_positions=20).engine as engine:
+        utterance = engine.start(SpeechRequest())
+        utterance.feed((ASK + 50,))
+        utterance.end_of_text()
+        outcome = hear(utterance)[1]
+        prompt_rows = 3 + 3 + 1 + 1 + 1 + 2
+        assert (outcome.end, outcome.frames) == (End.LIMIT, 20 - prompt_rows + 1)
+
+
+@pytest.mark.parametrize("layout", [Layout.WHOLE, Layout.STREAMING])
+def test_the_length_of_the_text_is_a_limit(layout: Layout) -> None:
+    manifest = fake_voice.manifest()
+    limits = msgspec.structs.replace(manifest.limits, min_frames_cap=3, frames_per_text_token=2.5)
+    bundle = fake_voice.bundle(msgspec.structs.replace(manifest, limits=limits))
+    with SpeechEngine(bundle, fake_voice.frame_runner(), fake_voice.codec_runner(), EngineConfig()) as engine:
+        for ids, frames in (((ASK + 50,), 3), ((ASK + 50, 10), 5), ((ASK + 50, 10, 10), 7)):
+            utterance = engine.start(SpeechRequest(layout=layout))
+            utterance.feed(ids)
+            utterance.end_of_text()
+            outcome = hear(utterance)[1]
+            assert (outcome.end, outcome.frames) == (End.LIMIT, frames)
+
+
+@pytest.mark.parametrize("layout", [Layout.WHOLE, Layout.STREAMING])
+def test_no_text_is_an_end_without_sound(stage: Stage, layout: Layout) -> None:
+    utterance = stage.engine.start(SpeechRequest(layout=layout))
+    utterance.end_of_text()
+    pcm, outcome = hear(utterance)
+    assert (outcome.end, outcome.frames, len(pcm), outcome.first_audio_ms) == (End.END, 0, 0, None)
+    assert stage.frame.runs == 0
+
+
+def test_too_much_text_is_refused_by_its_bound() -> None:
+    with Stage(max_positions=20).engine as engine:
+        utterance = engine.start(SpeechRequest())
+        with pytest.raises(RequestError, match="more than 10 tokens"):
+            utterance.feed((10,) * 11)
+        utterance.feed((10,) * 10)
+        utterance.end_of_text()
+        assert hear(utterance)[1].frames == 1
+
+
+def test_a_prompt_that_leaves_no_room_is_refused() -> None:
+    with Stage(max_positions=11).engine as engine, pytest.raises(RequestError, match="11 of 11 positions"):
+        engine.start(SpeechRequest(language="english"))
+
+
+def test_waiting_text_gives_the_same_codes_as_text_that_is_there(stage: Stage) -> None:
+    """The talker stops for each token; what was made is heard meanwhile."""
+    text = (ASK + 12, 7, 8, 9, 11)
+    at_once = spoken(stage.say(12, *text[1:], layout=Layout.STREAMING))
+    utterance = stage.engine.start(SpeechRequest(layout=Layout.STREAMING, keep_codes=True))
+    heard = 0
+    for id_ in text:
+        utterance.feed((id_,))
+        heard += len(utterance.pcm.read(SAMPLES, SOON))  # the frame this token allowed
+        with pytest.raises(TimeoutError):
+            utterance.pcm.read(1, 0.0)
+    utterance.end_of_text()
+    assert np.array_equal(spoken(utterance), at_once)
+    assert heard == len(text) * SAMPLES
+
+
+@pytest.mark.parametrize("first", [1, 3, 25])
+def test_the_first_block_can_be_fixed(stage: Stage, first: int) -> None:
+    blocks: list[int] = []
+    utterance = stage.engine.start(SpeechRequest(initial_codec_chunk_frames=first))
+    utterance.pcm.on_readable(lambda: blocks.append(utterance.pcm.used))
+    utterance.feed((ASK + 40,))
+    utterance.end_of_text()
+    utterance.outcome.result(SOON)
+    assert blocks[0] == first * SAMPLES
+    assert len(hear(utterance)[0]) == 40 * SAMPLES
+
+
+def test_alone_or_in_company_the_same(stage: Stage) -> None:
+    alone = {seed: spoken(stage.say(30 + seed, seed=seed)) for seed in range(4)}
+    together = {seed: stage.say(30 + seed, seed=seed) for seed in range(4)}
+    for seed, utterance in together.items():
+        assert np.array_equal(spoken(utterance), alone[seed])
+    assert not np.array_equal(alone[0][:30], alone[1][:30])
+
+
+def test_a_long_prompt_lets_others_go_on(stage: Stage) -> None:
+    """In pieces of 8 rows: a prompt of 80 does not hold up the one who speaks."""
+    alone = spoken(stage.say(20, *range(100, 170)))
+    there, go_on = gate(stage.frame, stage.frame.runs + 6)
+    first = stage.say(40, seed=1)
+    assert there.wait(SOON)
+    second = stage.say(20, *range(100, 170))
+    go_on.set()
+    assert np.array_equal(spoken(second), alone)
+    assert hear(first)[1].frames == 40
+
+
+def test_places_are_bounded_and_come_back(stage: Stage) -> None:
+    inside = [stage.engine.start(SpeechRequest()) for _ in range(4)]
+    with pytest.raises(EngineBusyError, match="all 4 places"):
+        stage.engine.start(SpeechRequest())
+    inside[3].cancel()
+    assert inside[3].outcome.result(SOON).end is End.CANCELLED
+    last = stage.say(3)
+    assert hear(last)[1].end is End.END  # those who wait for text hold no slot
+    for utterance in inside[:3]:
+        utterance.feed((ASK + 5,))
+        utterance.end_of_text()
+        assert hear(utterance)[1].frames == 5
+
+
+def test_cancel_takes_effect_at_the_next_frame(stage: Stage) -> None:
+    there, go_on = gate(stage.frame, 10)
+    utterance, other = stage.say(150), stage.say(60, seed=3)
+    assert there.wait(SOON)
+    utterance.cancel()
+    utterance.cancel()
+    assert len(utterance.pcm.read(1000)) == 0
+    made = utterance.progress.frames
+    go_on.set()
+    outcome = utterance.outcome.result(SOON)
+    assert (outcome.end, outcome.error) == (End.CANCELLED, None)
+    assert outcome.frames <= made + 1
+    assert hear(other)[1].frames == 60
+    assert stage.engine.statistics().speaking == 0
+
+
+def test_a_cancelled_slot_speaks_for_the_next_one(stage: Stage) -> None:
+    alone = spoken(stage.say(30, seed=9))
+    there, go_on = gate(stage.frame, stage.frame.runs + 12)
+    cancelled, waiting = [stage.say(150, seed=seed) for seed in (1, 2)], stage.say(30, seed=9)
+    assert there.wait(SOON)
+    for utterance in cancelled:
+        utterance.cancel()
+    go_on.set()
+    assert np.array_equal(spoken(waiting), alone)
+
+
+def test_a_stalled_reader_stops_only_itself() -> None:
+    stage = Stage(pcm_ring_s=0.16, codec_chunk_frames=2)
+    with stage.engine:
+        stalled = stage.say(100, seed=1)
+        assert [hear(stage.say(100, seed=seed))[1].frames for seed in (2, 3, 4)] == [100] * 3
+        statistics = stalled.pcm.statistics()
+        assert statistics.used <= statistics.capacity == 8 + 2 * SAMPLES
+        assert stalled.progress.frames < 20
+        assert not stalled.outcome.done()
+        assert hear(stalled)[1].frames == 100
+
+
+def test_a_stalled_reader_can_still_cancel() -> None:
+    stage = Stage(pcm_ring_s=0.16, codec_chunk_frames=2, slots=1)
+    with stage.engine:
+        stalled, next_one = stage.say(100), stage.say(10)
+        stalled.pcm.read(1, SOON)
+        stalled.cancel()
+        assert stalled.outcome.result(SOON).end is End.CANCELLED
+        assert hear(next_one)[1].frames == 10
+
+
+def test_a_failing_listener_is_its_own_trouble(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    bad = stage.engine.start(SpeechRequest())
+    bad.pcm.on_readable(fail)
+    bad.feed((ASK + 100,))
+    bad.end_of_text()
+    good = stage.say(50)
+    outcome = bad.outcome.result(SOON)
+    assert outcome.end is End.ERROR
+    assert outcome.error is not None
+    assert "listener" in outcome.error
+    assert hear(good)[1].end is End.END
+    assert "listener" in caplog.text
+
+
+def once(runner: FakeRunner, at_run: int, act: Callable[[], None]) -> None:
+    """Act before one run of the runner."""
+    runner.hook = lambda: act() if runner.runs == at_run else None
+
+
+def test_a_failure_in_a_prompt_is_its_own(stage: Stage) -> None:
+    once(stage.frame, 1, fake_voice.fail)
+    bad = stage.say(10)
+    assert bad.outcome.result(SOON).end is End.ERROR
+    with pytest.raises(SpeechError, match="prompt could not be run: out of smoke"):
+        bad.pcm.read(1, SOON)
+    assert hear(stage.say(10))[1].end is End.END
+
+
+def test_a_failure_in_the_codec_is_its_own(stage: Stage) -> None:
+    once(stage.codec, 1, fake_voice.fail)
+    bad = stage.say(100)
+    outcome = bad.outcome.result(SOON)
+    assert (outcome.end, outcome.samples) == (End.ERROR, 0)
+    with pytest.raises(SpeechError, match="sound could not be decoded: out of smoke"):
+        bad.pcm.read(1, SOON)
+    assert hear(stage.say(10))[1].end is End.END
+
+
+def test_a_failure_in_a_step_ends_the_engine_and_says_why(stage: Stage) -> None:
+    once(stage.frame, 12, fake_voice.fail)
+    everyone = [stage.say(150, seed=seed) for seed in range(4)]
+    for utterance in everyone:
+        outcome = utterance.outcome.result(SOON)
+        assert (outcome.end, outcome.error) == (End.ERROR, "the engine failed: out of smoke")
+    with pytest.raises(EngineClosedError, match="out of smoke"):
+        stage.engine.start(SpeechRequest())
+    assert stage.engine.statistics().failure == "the engine failed: out of smoke"
+
+
+def test_closing_cancels_what_is_left() -> None:
+    stage = Stage()
+    there, go_on = gate(stage.frame, 8)
+    everyone = [stage.say(150, seed=seed, ends=seed < 3) for seed in range(4)]
+    assert there.wait(SOON)
+    go_on.set()
+    stage.engine.close()
+    stage.engine.close()
+    assert {utterance.outcome.result(0).end for utterance in everyone} == {End.CANCELLED}
+    with pytest.raises(EngineClosedError, match="closed"):
+        stage.engine.start(SpeechRequest())
+    everyone[3].feed((1,))  # too late, and nobody's fault
+    everyone[3].cancel()
+
+
+def test_an_engine_that_never_spoke_closes() -> None:
+    Stage().engine.close()
+
+
+def test_the_outcome_comes_after_the_slot(stage: Stage) -> None:
+    free: list[int] = []
+    utterance = stage.engine.start(SpeechRequest())
+    utterance.outcome.add_done_callback(lambda _: free.append(stage.engine.statistics().speaking))
+    utterance.feed((ASK + 5,))
+    utterance.end_of_text()
+    hear(utterance)
+    assert free == [0]
+
+
+def test_warm_up_runs_every_shape_and_leaves_no_trace(stage: Stage) -> None:
+    cold = Stage()
+    with cold.engine:
+        expected = spoken(cold.say(30, seed=4))
+    stage.engine.warm_up()
+    warm = stage.frame.runs
+    assert warm > 0
+    assert stage.engine.statistics().step_ms > 0.0
+    assert np.array_equal(spoken(stage.say(30, seed=4)), expected)
+
+
+def test_everything_is_allocated_before_the_first_word(stage: Stage) -> None:
+    sizes = (list(stage.frame.allocated), list(stage.codec.allocated))
+    assert stage.frame.allocated[0] == max(stage.frame.allocated)
+    for seed in range(3):
+        hear(stage.say(40, seed=seed))
+    assert (stage.frame.allocated, stage.codec.allocated) == sizes
+
+
+@pytest.mark.parametrize(
+    ("request_", "says"),
+    [
+        (SpeechRequest(max_frames=0), "max_frames"),
+        (SpeechRequest(initial_codec_chunk_frames=26), "1 to 25"),
+        (SpeechRequest(voice="nobody"), "known are"),
+        (SpeechRequest(seed=-1), "seed"),
+    ],
+)
+def test_a_bad_request_is_refused_at_the_door(stage: Stage, request_: SpeechRequest, says: str) -> None:
+    with pytest.raises(RequestError, match=says):
+        stage.engine.start(request_)
+    assert stage.engine.statistics().waiting == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["slots", "prefill_rows", "codec_chunk_frames", "talker_threads", "pcm_ring_s", "positions"]
+)
+def test_sizes_that_cannot_work_are_named(name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        EngineConfig(**{name: 0})  # type: ignore[arg-type]

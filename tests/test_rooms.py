@@ -1,0 +1,59 @@
+"""The rooms and the directions of their imports, by reading the sources."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ALLOWED = {
+    "app": {"engines.contract", "engines.errors", "engines.engine", "engines.voice_files"},
+    "export": {"engines.manifest", "engines.errors"},
+    "engines": set[str](),
+}
+NAMES = {"engines.engine": {"SpeechEngine", "EngineConfig"}}
+"""Where a module is open to other rooms only in part."""
+TRAINING = "torch"
+SOURCES = [path for room in ALLOWED for path in sorted((ROOT / room).rglob("*.py"))]
+
+
+def imports(path: Path) -> set[tuple[str, str]]:
+    """Every (module, name) that a source imports anywhere, also inside functions."""
+    found: set[tuple[str, str]] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {(alias.name, "") for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide the room they reach into"
+            found |= {(node.module or "", alias.name) for alias in node.names}
+    return found
+
+
+def split(module: str, name: str) -> tuple[str, str]:
+    """`from room import module` counts as that module."""
+    return (f"{module}.{name}", "") if module in ALLOWED and name else (module, name)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_keep_their_direction(path: Path) -> None:
+    room = path.relative_to(ROOT).parts[0]
+    for module, name in {split(*found) for found in imports(path)}:
+        other = module.split(".")[0]
+        if other in ALLOWED and other != room:
+            assert module in ALLOWED[room], f"{room} must not import {module}"
+            assert module not in NAMES or name in NAMES[module], f"{room} must not import {name} from {module}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_training_knows_torch(path: Path) -> None:
+    parts = path.relative_to(ROOT).parts
+    if parts[:2] != ("export", "train"):
+        assert TRAINING not in {module.split(".")[0] for module, _ in imports(path)}
+
+
+def test_the_rule_can_fail(tmp_path: Path) -> None:
+    source = tmp_path / "bad.py"
+    source.write_text("from engines import talker\ndef f():\n    import engines.ring\n")
+    assert {split(*found) for found in imports(source)} == {("engines.talker", ""), ("engines.ring", "")}

@@ -1,0 +1,117 @@
+"""One utterance: the order of its text, its bounds, and that it ends once."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engines.contract import End, Layout, Sampling, SpeechRequest
+from engines.errors import RequestError, SpeechError
+from engines.prompt import PromptBuilder
+from engines.ring import Ring
+from engines.sampling import resolve_sampling
+from engines.utterance import LiveUtterance, Stop
+from tests import fake_voice
+
+PAD, EOS = 4, 6
+BUNDLE = fake_voice.bundle()
+PROMPTS = PromptBuilder(BUNDLE)
+
+
+def make(layout: Layout = Layout.STREAMING, most_text: int = 50) -> LiveUtterance:
+    request = SpeechRequest(layout=layout)
+    return LiveUtterance(
+        request,
+        PROMPTS.plan(request),
+        resolve_sampling(Sampling(), 0, BUNDLE.manifest.sampling),
+        prompts=PROMPTS,
+        text_ids=BUNDLE.manifest.text_ids,
+        most_text=most_text,
+        frames=Ring(4, (3,), "i4"),
+        pcm=Ring(16),
+        wake=lambda: None,
+        clock=lambda: 1.5,
+    )
+
+
+def test_whole_text_is_all_in_the_prompt() -> None:
+    utterance = make(Layout.WHOLE)
+    utterance.feed((30, 31))
+    assert not utterance.ready
+    utterance.feed((32,))
+    utterance.end_of_text()
+    utterance.end_of_text()
+    assert utterance.ready
+    assert utterance.take_prompt_ids() == (30, 31, 32)
+    assert [utterance.next_text_id() for _ in range(3)] == [PAD] * 3
+
+
+@given(parts=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=8))
+def test_streamed_text_comes_in_order_then_the_end_once_then_padding(parts: list[tuple[int, int]]) -> None:
+    utterance, fed, taken = make(), list[int](), list[int]()
+    for count, takes in parts:
+        ids = tuple(range(30 + len(fed), 30 + len(fed) + count))
+        utterance.feed(ids)
+        fed += ids
+        assert utterance.ready is bool(fed)
+        if fed and not taken:
+            taken += utterance.take_prompt_ids()
+        for _ in range(takes if taken else 0):
+            id_ = utterance.next_text_id()
+            assert utterance.starved is (id_ is None) is (len(taken) == len(fed))
+            taken += [] if id_ is None else [id_]
+    utterance.end_of_text()
+    if fed and not taken:
+        taken += utterance.take_prompt_ids()
+    if fed:
+        taken += [id_ for _ in range(len(fed) + 3 - len(taken)) if (id_ := utterance.next_text_id()) is not None]
+        assert taken == [*fed, EOS, PAD, PAD]
+    assert utterance.empty is (not fed)
+    assert not utterance.starved
+
+
+def test_text_has_bounds() -> None:
+    utterance = make(most_text=3)
+    utterance.feed((1, 2))
+    with pytest.raises(RequestError, match="more than 3 tokens"):
+        utterance.feed((3, 4))
+    with pytest.raises(RequestError, match="text id 200 is outside"):
+        utterance.feed((200,))
+    utterance.feed((3,))
+    utterance.end_of_text()
+    with pytest.raises(RequestError, match="no text can follow"):
+        utterance.feed(())
+
+
+@pytest.mark.parametrize("stop", [Stop(End.END), Stop(End.LIMIT), Stop(End.CANCELLED), Stop(End.ERROR, "broken")])
+def test_it_ends_once(stop: Stop) -> None:
+    utterance = make()
+    utterance.finish(stop)
+    utterance.finish(Stop(End.ERROR, "again"))
+    assert (utterance.outcome.result(0).end, utterance.outcome.result(0).error) == (stop.end, stop.error)
+    if stop.error is None:
+        assert len(utterance.pcm.read(1)) == 0
+    else:
+        with pytest.raises(SpeechError, match=stop.error):
+            utterance.pcm.read(1)
+
+
+def test_the_first_wish_to_stop_stands() -> None:
+    utterance = make()
+    utterance.stop("broken")
+    utterance.cancel()
+    assert utterance.stopping == Stop(End.ERROR, "broken")
+    other = make()
+    other.cancel()
+    other.stop("broken")
+    assert other.stopping == Stop(End.CANCELLED)
+
+
+def test_cancel_after_the_end_drops_what_was_not_heard() -> None:
+    utterance = make()
+    utterance.pcm.write_nowait(fake_voice.bundle().text_table[:5, 0])
+    utterance.finish(Stop(End.END))
+    utterance.cancel()
+    assert len(utterance.pcm.read(10)) == 0
+    assert utterance.outcome.result(0).end is End.END
