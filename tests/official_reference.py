@@ -10,6 +10,7 @@ import argparse
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -35,6 +36,11 @@ from tests.parity_cases import (
     text_for_tokenizer,
 )
 from tests.tiny_checkpoint import checkpoint_digest, write_checkpoint
+from tests.voice_golden import CASE, CHECKPOINT, MOST_FRAMES, save_voice_answers
+from tests.voice_golden import TEXTS as VOICE_TEXTS
+
+NEAR_TIE = 2e-5
+"""Below this distance of two logits rounding may choose; the two engines differ by about a tenth of it."""
 
 
 def _fits(case: Case, answer: Answer) -> bool:
@@ -109,6 +115,24 @@ def verify() -> None:
                 print(f"{case.key}: as recorded", flush=True)
 
 
+def record_voice() -> None:
+    """Ask the official package to speak with the default voice."""
+    official = Official(CHECKPOINT)
+    official.check_strictly(needs_encoder=False)
+    official.use_plain_tokenizer()
+    voice = next(iter(official.talker.config.spk_id))
+    answers = []
+    for text in VOICE_TEXTS:
+        answer = official.answer(replace(CASE, voice=voice), text_for_tokenizer(CHECKPOINT, text), MOST_FRAMES)
+        least = min(answer.talker_margin, answer.predictor_margin)
+        print(f"{text!r}: {len(answer.codes)} frames, ended by the model: {answer.ended}, least margin {least:.5f}")
+        if least < NEAR_TIE:
+            raise SystemExit("a near tie would make this sentence's codes a matter of rounding; choose another")
+        answers.append(answer)
+    samples = official.model.model.speech_tokenizer.get_decode_upsample_rate()
+    save_voice_answers(checkpoint_digest(CHECKPOINT), voice, samples, answers)
+
+
 def speak(options: argparse.Namespace) -> None:
     """Speak one text with any checkpoint in the official layout and save what was overheard."""
     official = Official(options.checkpoint)
@@ -146,13 +170,22 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("record")
     commands.add_parser("verify")
+    commands.add_parser("voice")
     speaking = commands.add_parser("speak")
     add_speech_options(speaking)
     speaking.add_argument("--output", type=Path, required=True)
     options = parser.parse_args()
     logging.set_verbosity_error()
     torch.set_num_threads(int(os.environ.get("SPEAKD_PARITY_THREADS", "1")))
-    {"record": lambda _: record(), "verify": lambda _: verify(), "speak": speak}[options.command](options)
+    match options.command:
+        case "record":
+            record()
+        case "verify":
+            verify()
+        case "voice":
+            record_voice()
+        case "speak":
+            speak(options)
 
 
 if __name__ == "__main__":
