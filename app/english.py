@@ -111,7 +111,7 @@ _SIGNS: Final = {
     "%": "percent", "\u00a7": "section", "\u00a9": "copyright", "\u00ae": "", "\u2122": "", "\u221e": "infinity",
     "\u221a": "square root of", "\u00b0": "degrees", "\u00b2": "squared", "\u00b3": "cubed", "\u2116": "number",
     "^": "to the power of", "\\": "backslash", "~": "about", "$": "dollar", "\u20ac": "euro", "\u00a3": "pound",
-    "\u00b5": "micro", "\u2030": "per mille", "\u2190": "from", "\u00b7": "", "\u2026": "...",
+    "\u00b5": "micro", "\u2030": "per mille", "\u2190": "from", "\u00b7": "",
 }  # fmt: skip
 _NEXT_PHRASE: Final = re.compile(r"\s+(?:[A-Z]|(?:the|a|this|my|our)\b|\d)")
 _ARTICLE: Final = re.compile(r"\b[Aa]n? $")

@@ -23,6 +23,7 @@ from app.segmenter import SegmentBounds, Segmenter
 from app.spans import SpannedText
 from app.speakable import speakable
 from app.tokenizer import TextTokenizer
+from engines.errors import BundleError
 from engines.voice_files import front_end_info
 
 _SPACES: Final = re.compile(r"\s+")
@@ -88,7 +89,10 @@ class TextFrontEnd:
         if info.kind == "phones":
             from app.phones import PhoneFrontEnd
 
-            pronouncer = PhoneFrontEnd(info.files[0].parent if info.files else bundle)
+            try:
+                pronouncer = PhoneFrontEnd(info.files[0].parent if info.files else bundle)
+            except (OSError, ValueError, KeyError) as error:
+                raise BundleError(f"cannot read the lexicon of {bundle}: {error}; export the bundle again") from error
         tokenizer = TextTokenizer.open(info.tokenizer)
         return cls(tokenizer, language=language, normalize=normalize, pronouncer=pronouncer, bounds=bounds)
 

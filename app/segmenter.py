@@ -39,7 +39,7 @@ def spoken_weight(character: str) -> int:
     """About how many letters of English take as long to say as this character."""
     if character.isdigit() or character in "$%&@+=\u20ac\u00a3\u00b0":
         return 6
-    return 1 if character < "\u1100" else 4
+    return 1 if character < "\u1100" or "\u2000" <= character < "\u2e80" else 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ _UNDECOMPOSED: Final = {
 }  # fmt: skip
 _APOSTROPHE: Final = re.compile("(?<=[^\\W_])[\u2019\u02bc\u2032\u00b4`](?=[^\\W_])")
 _DOTS: Final = re.compile("\\.{2,}|\u2026")
+_LAST_DOTS: Final = re.compile("(?:\\.{2,}|\u2026)(?=[\\s'\"\u201d\u2019)\\]]*\\Z)")
 _OTHER: Final = re.compile(r"[^a-zA-Z',.?!;:\s]")
 _LOOSE_QUOTE: Final = re.compile(r"(?<![a-zA-Z])'+|'+(?![a-zA-Z])")
 _LETTER_A: Final = re.compile(r"(?<=[a-z] )A(?=[,.?!;:]|$)")
@@ -35,7 +36,9 @@ _ENDING: Final = {"\u3002": ".", "\uff01": "!", "\uff1f": "?", "\uff61": "."}
 def speakable(text: SpannedText) -> SpannedText:
     """Words and marks only, ending with a mark; empty if there is no word in it."""
     if not _PLAIN.match(text.text):
-        text = text.sub(_APOSTROPHE, "'").sub(_DOTS, ", ").sub(_OTHER, _plain).sub(_LOOSE_QUOTE, "")
+        text = (
+            text.sub(_APOSTROPHE, "'").sub(_LAST_DOTS, ".").sub(_DOTS, ", ").sub(_OTHER, _plain).sub(_LOOSE_QUOTE, "")
+        )
         text = text.sub(_LETTER_A, "ay").sub(_MORNING, "ay em")
         text = text.sub(_MARKS, _strongest).sub(_SPACES, " ").sub(_LEADING, "").strip()
     if text.text and text.text[-1] not in ",.?!;:":

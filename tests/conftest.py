@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from export.exporter import export_checkpoint
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
+
+# A busy machine is slow, not wrong.
+hypothesis.settings.register_profile("speakd", deadline=None)
+hypothesis.settings.load_profile("speakd")
 
 
 @pytest.fixture(scope="session")
