@@ -10,11 +10,13 @@ speech tokenizer and of the generation settings fall back to the official defaul
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
 from export.errors import CheckpointError
+
+HEAD_DIM_STEP: Final = 16  # ONNX Runtime's GroupQueryAttention rotates heads of such widths only
 
 
 class StackConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +32,8 @@ class StackConfig(msgspec.Struct, frozen=True, kw_only=True):
     rms_norm_eps: float
     rope_theta: float
     hidden_act: str = "silu"
+    use_sliding_window: bool = False
+    rope_scaling: dict[str, object] | None = None
 
 
 class PredictorConfig(StackConfig, frozen=True, kw_only=True):
@@ -144,12 +148,26 @@ def read_model_config(checkpoint: Path) -> ModelConfig:
     if config.tts_model_type not in ("custom_voice", "base", "voice_design"):
         raise CheckpointError(f"{path}: unknown tts_model_type {config.tts_model_type!r}")
     talker, predictor = config.talker_config, config.talker_config.code_predictor_config
-    for name, act in (("talker", talker.hidden_act), ("code predictor", predictor.hidden_act)):
-        if act != "silu":
-            raise CheckpointError(f"{path}: the {name}'s hidden_act is {act!r}; only silu is known")
+    for name, stack in (("talker", talker), ("code predictor", predictor)):
+        _check_stack(f"{path}: the {name}'s", stack)
     if talker.num_code_groups != predictor.num_code_groups:
         raise CheckpointError(f"{path}: num_code_groups differs between talker and code predictor")
     return config
+
+
+def _check_stack(whose: str, stack: StackConfig) -> None:
+    """Refuse what the official classes would heed and our graphs would not."""
+    if stack.hidden_act != "silu":
+        raise CheckpointError(f"{whose} hidden_act is {stack.hidden_act!r}; only silu is known")
+    if stack.use_sliding_window:
+        raise CheckpointError(f"{whose} use_sliding_window is true; only full attention is known")
+    scaling = stack.rope_scaling or {}
+    # all three rows of "mrope" positions are equal in this family, so its sections change nothing
+    kind = scaling.get("rope_type", scaling.get("type", "default"))
+    if kind not in ("default", "mrope"):
+        raise CheckpointError(f"{whose} rope_scaling is of type {kind!r}; only the default rotation is known")
+    if stack.head_dim % HEAD_DIM_STEP:
+        raise CheckpointError(f"{whose} head_dim is {stack.head_dim}; it must be a multiple of {HEAD_DIM_STEP}")
 
 
 def read_generation_config(checkpoint: Path) -> GenerationConfig:

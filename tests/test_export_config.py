@@ -1,0 +1,40 @@
+"""Configurations that the official classes heed and our graphs do not are refused by key."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from export.config import read_model_config
+from export.errors import CheckpointError
+
+
+@pytest.mark.parametrize("stack", ["talker", "code predictor"])
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("hidden_act", "gelu", "hidden_act is 'gelu'"),
+        ("use_sliding_window", True, "use_sliding_window is true"),
+        ("rope_scaling", {"rope_type": "yarn", "factor": 4.0}, "rope_scaling is of type 'yarn'"),
+        ("rope_scaling", {"type": "linear", "factor": 2.0}, "rope_scaling is of type 'linear'"),
+        ("head_dim", 24, "head_dim is 24; it must be a multiple of 16"),
+    ],
+)
+def test_unknown_settings_are_refused(
+    tiny_checkpoint: Path, tmp_path: Path, stack: str, key: str, value: object, said: str
+) -> None:
+    shutil.copy(tiny_checkpoint / "config.json", tmp_path)
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    talker = config["talker_config"]
+    (talker if stack == "talker" else talker["code_predictor_config"])[key] = value
+    path.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=f"the {stack}'s {said}"):
+        read_model_config(tmp_path)
+
+
+def test_equal_rows_of_positions_are_the_default_rotation(tiny_checkpoint: Path) -> None:
+    assert read_model_config(tiny_checkpoint).talker_config.rope_scaling is not None
