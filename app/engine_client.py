@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import deque
+from collections import Counter, deque
 from concurrent.futures import Future
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Protocol
 
@@ -35,14 +36,15 @@ class Engine(Protocol):
 class Lease:
     """The right to one utterance; giving it back a second time does nothing."""
 
-    def __init__(self, client: EngineClient) -> None:
+    def __init__(self, client: EngineClient, owner: object = None) -> None:
         self._client: EngineClient | None = client
+        self._owner = owner
 
     def release(self) -> None:
         """Give the place back. On the loop's thread only."""
         client, self._client = self._client, None
         if client is not None:
-            client.give_back()
+            client.give_back(self._owner)
 
 
 class Speech:
@@ -130,7 +132,9 @@ class EngineClient:
         self._max_active = max_active
         self._max_waiting = max_waiting
         self._active = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: deque[_Turn] = deque()
+        self._shares: Counter[object] = Counter()
+        """Places each owner holds."""
 
     @property
     def info(self) -> VoiceInfo:
@@ -147,44 +151,79 @@ class EngineClient:
         """Callers waiting for a place."""
         return len(self._waiting)
 
-    async def start(self, request: SpeechRequest) -> Speech:
+    def share(self, owner: object) -> OwnedDoor:
+        """A door for one of many callers: a free place goes to the owner who holds fewest, in order among equals."""
+        return OwnedDoor(self, owner)
+
+    async def start(self, request: SpeechRequest, owner: object = None) -> Speech:
         """Wait for a place and begin an utterance.
 
         Raises `EngineBusyError` where even the queue is full, and whatever the engine finds wrong with the request.
         """
-        lease = await self._admit()
+        lease = await self._admit(owner)
         try:
             return Speech(self._engine.start(request), lease)
         except BaseException:
             lease.release()
             raise
 
-    async def _admit(self) -> Lease:
+    async def _admit(self, owner: object) -> Lease:
         if self._active < self._max_active and not self._waiting:
             self._active += 1
-            return Lease(self)
+            self._shares[owner] += 1
+            return Lease(self, owner)
         if len(self._waiting) >= self._max_waiting:
             raise EngineBusyError(
                 f"{self._active} utterances are being spoken and {self._max_waiting} wait; try again in a moment"
             )
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        turn = _Turn(asyncio.get_running_loop().create_future(), owner)
         self._waiting.append(turn)
         try:
-            await turn
+            await turn.come
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.give_back()
+            if turn.come.done() and not turn.come.cancelled():
+                self.give_back(owner)
             else:
                 with contextlib.suppress(ValueError):  # `give_back` may have passed over it already
                     self._waiting.remove(turn)
             raise
-        return Lease(self)
+        return Lease(self, owner)
 
-    def give_back(self) -> None:
-        """Free one place, or hand it to the first in line. Called by `Lease.release` alone."""
+    def give_back(self, owner: object = None) -> None:
+        """Free one place, or hand it to whoever is next. Called by `Lease.release` alone."""
+        self._shares[owner] -= 1
+        if not self._shares[owner]:
+            del self._shares[owner]
         while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
+            turn = min(self._waiting, key=lambda waiting: self._shares[waiting.owner])
+            self._waiting.remove(turn)
+            if not turn.come.done():
+                self._shares[turn.owner] += 1
+                turn.come.set_result(None)
                 return
         self._active -= 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Turn:
+    """A caller in the line."""
+
+    come: asyncio.Future[None]
+    owner: object
+
+
+class OwnedDoor:
+    """`EngineClient` for one owner."""
+
+    def __init__(self, client: EngineClient, owner: object) -> None:
+        self._client = client
+        self._owner = owner
+
+    @property
+    def info(self) -> VoiceInfo:
+        """What the voice can do."""
+        return self._client.info
+
+    async def start(self, request: SpeechRequest) -> Speech:
+        """See `EngineClient.start`."""
+        return await self._client.start(request, self._owner)

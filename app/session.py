@@ -13,16 +13,16 @@ import asyncio
 import contextlib
 import hashlib
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 import numpy as np
 
-from app.engine_client import EngineClient, Speech
+from app.engine_client import Speech
 from app.executor import BoundedExecutor
 from app.sink import Sink
-from engines.contract import Codes, End, Outcome, SpeechRequest
+from engines.contract import Codes, End, Outcome, SpeechRequest, VoiceInfo
 from engines.errors import SpeechError
 
 PIECES_WAITING: Final = 64
@@ -40,6 +40,26 @@ class Piece(Protocol):
     @property
     def ends_segment(self) -> bool:
         """Whether the utterance ends here."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Among the texts: speak what is there, and `reached` is awaited when all its sound is in the sink."""
+
+    reached: Callable[[], Awaitable[None]]
+
+
+class SpeechDoor(Protocol):
+    """Where utterances begin; `EngineClient` is one."""
+
+    @property
+    def info(self) -> VoiceInfo:
+        """What the voice can do."""
+        ...
+
+    async def start(self, request: SpeechRequest) -> Speech:
+        """Wait for a place and begin an utterance."""
         ...
 
 
@@ -91,7 +111,7 @@ class SpeechSession:
     def __init__(
         self,
         *,
-        client: EngineClient,
+        client: SpeechDoor,
         front_end: FrontEnd,
         executor: BoundedExecutor,
         sink: Sink,
@@ -108,13 +128,18 @@ class SpeechSession:
         self._on_progress = on_progress
         self._clock = clock
         self._began: float | None = None
-        self._pieces: asyncio.Queue[Piece | None] = asyncio.Queue(PIECES_WAITING)
-        self._speeches: asyncio.Queue[Speech | None] = asyncio.Queue(1)
+        self._pieces: asyncio.Queue[Piece | Mark | None] = asyncio.Queue(PIECES_WAITING)
+        self._speeches: asyncio.Queue[Speech | Mark | None] = asyncio.Queue(1)
         self._open: list[Speech] = []
         self._work: asyncio.Task[None] | None = None
         self._cancelled = False
 
-    async def run(self, texts: AsyncIterator[str]) -> SessionReport:
+    @property
+    def speaking(self) -> bool:
+        """Whether an utterance is under way."""
+        return bool(self._open)
+
+    async def run(self, texts: AsyncIterator[str | Mark]) -> SessionReport:
         """Speak everything that comes; returns when the sink is finished, or stopped after `cancel`.
 
         Raises what went wrong; the sink is then aborted, and every utterance is over.
@@ -149,7 +174,7 @@ class SpeechSession:
         await self._sink.stop()
         return self.report
 
-    async def _speak(self, texts: AsyncIterator[str]) -> None:
+    async def _speak(self, texts: AsyncIterator[str | Mark]) -> None:
         try:
             await _together(self._cut(texts), self._begin_utterances(), self._play())
         finally:
@@ -165,9 +190,14 @@ class SpeechSession:
             with contextlib.suppress(SpeechError):
                 self._account(await speech.outcome())
 
-    async def _cut(self, texts: AsyncIterator[str]) -> None:
+    async def _cut(self, texts: AsyncIterator[str | Mark]) -> None:
         """Text → pieces."""
         async for text in texts:
+            if isinstance(text, Mark):
+                for piece in await self._executor.run(self._front_end.finish):
+                    await self._pieces.put(piece)
+                await self._pieces.put(text)
+                continue
             if self._began is None:
                 self._began = self._clock()
             for piece in await self._executor.run(self._front_end.feed, text):
@@ -181,6 +211,12 @@ class SpeechSession:
         current: Speech | None = None
         last: Speech | None = None
         while (piece := await self._pieces.get()) is not None:
+            if isinstance(piece, Mark):
+                if current is not None:
+                    current.end_of_text()
+                    current = None
+                await self._speeches.put(piece)
+                continue
             if current is None:
                 if not piece.ids:
                     continue
@@ -208,6 +244,9 @@ class SpeechSession:
         """Utterances → sink, in order."""
         limit = self._client.info.sample_rate_hz
         while (speech := await self._speeches.get()) is not None:
+            if isinstance(speech, Mark):
+                await speech.reached()
+                continue
             while len(pcm := await speech.read(limit)):
                 self._heard(len(pcm))
                 await self._sink.write(pcm)
