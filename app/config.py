@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
+from app.server_config import LimitsConfig, LogConfig, Section, SecurityConfig, ServerConfig
 from engines.errors import SpeechError
 
 DEFAULT_PATH: Final = Path(__file__).resolve().parent.parent / "config.toml"
@@ -23,10 +24,6 @@ Milliseconds = Annotated[int, Meta(ge=0, le=60_000)]
 
 class ConfigError(SpeechError):
     """The configuration cannot be used; the message names the file, the key, and what it may be."""
-
-
-class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Base of every part of the tree."""
 
 
 class VoiceConfig(Section, frozen=True):
@@ -87,12 +84,16 @@ class Config(Section, frozen=True):
     text: TextConfig = TextConfig()
     audio: AudioConfig = AudioConfig()
     playback: PlaybackConfig = PlaybackConfig()
+    server: ServerConfig = ServerConfig()
+    limits: LimitsConfig = LimitsConfig()
+    security: SecurityConfig = SecurityConfig()
+    log: LogConfig = LogConfig()
 
 
 def load_config(path: Path | None = None) -> Config:
     """Read a configuration file; without one, `config.toml` beside the program, or the built-in defaults.
 
-    A relative `voice.bundle` comes back absolute. Raises `ConfigError`.
+    Relative names of files in it come back absolute. Raises `ConfigError`.
     """
     file = path or DEFAULT_PATH
     try:
@@ -104,8 +105,27 @@ def load_config(path: Path | None = None) -> Config:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the configuration file '{file}': {error}") from error
     config = parse_config(text, str(file))
-    bundle = (file.resolve().parent / Path(config.voice.bundle).expanduser()).resolve()
-    return msgspec.structs.replace(config, voice=msgspec.structs.replace(config.voice, bundle=str(bundle)))
+    return _with_places(config, file.resolve().parent)
+
+
+def _with_places(config: Config, directory: Path) -> Config:
+    """The names of files made absolute, from the directory of the configuration file."""
+
+    def place(name: str) -> str:
+        return str((directory / Path(name).expanduser()).resolve()) if name else ""
+
+    security = config.security
+    return msgspec.structs.replace(
+        config,
+        voice=msgspec.structs.replace(config.voice, bundle=place(config.voice.bundle)),
+        server=msgspec.structs.replace(config.server, bundles=[place(name) for name in config.server.bundles]),
+        security=msgspec.structs.replace(
+            security,
+            token_file=place(security.token_file),
+            tls_certificate=place(security.tls_certificate),
+            tls_key=place(security.tls_key),
+        ),
+    )
 
 
 def parse_config(text: str, name: str) -> Config:
