@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,26 @@ UNNEEDED: Final = re.compile(
     r"|decoder\.quantizer\.rvq_(first|rest)\.vq\.layers\.\d+\._codebook\.(initialized|inited)"
 )
 FLOATS: Final = ("F32", "F16", "BF16", "F64")
+
+
+class TensorSource(Protocol):
+    """Where the networks take their tensors from; see `TensorFile` for what each word promises."""
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Shape of a tensor that must be there."""
+        ...
+
+    def has(self, name: str) -> bool:
+        """Whether there is a tensor of this name."""
+        ...
+
+    def claim(self, name: str, shape: tuple[int, ...]) -> None:
+        """Check that a tensor is there and of this shape, and count it as used."""
+        ...
+
+    def read(self, name: str) -> Array:
+        """The tensor as float32."""
+        ...
 
 
 class TensorFile:

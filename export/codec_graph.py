@@ -9,12 +9,13 @@ Knows: the decoder and its tensor names. Does not know: backends, sockets, how m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from engines.manifest import CodecInputs, CodecOutputs, StateSpec
-from export.checkpoint import Array, TensorFile
+from export.checkpoint import Array, TensorSource
 from export.codec_transformer import CodecTransformer
 from export.config import CodecConfig
 from export.graph import GraphBuilder
@@ -29,7 +30,7 @@ NORM_EPSILON = 1e-6  # of the ConvNeXt blocks' LayerNorm (official decoder)
 class CodecGraph:
     """Builds the graph; `states` tells afterwards what must be carried."""
 
-    def __init__(self, g: GraphBuilder, low: Lowering, config: CodecConfig, file: TensorFile) -> None:
+    def __init__(self, g: GraphBuilder, low: Lowering, config: CodecConfig, file: TensorSource) -> None:
         self._g, self._low, self._file = g, low, file
         self._config = config.decoder_config
         self._rate = config.decode_upsample_rate
@@ -55,8 +56,8 @@ class CodecGraph:
         """Declare a state input (without `new`) or feed its output."""
         if new is None:
             self.states.append(StateSpec(name=name, shape=shape))
-            return self._g.input(CodecInputs.state(name), np.float32, ("B", *shape))
-        self._g.output(new, CodecOutputs.state(name), np.float32, ("B", *shape))
+            return self._g.input(CodecInputs.state(name), self._low.dtype, ("B", *shape))
+        self._g.output(new, CodecOutputs.state(name), self._low.dtype, ("B", *shape))
         return new
 
     def _channels_first(self, x: str) -> str:
@@ -84,14 +85,14 @@ class CodecGraph:
                 usage = np.maximum(self._file.read(f"{book}.cluster_usage"), CODEBOOK_FLOOR)[:, None]
                 projection = self._file.read(f"{prefix}.{group}.output_proj.weight")[:, :, 0]
                 rows.append(self._file.read(f"{book}.embedding_sum") / usage @ projection.T)
-            return np.concatenate(rows).astype(np.float32)
+            return np.concatenate(rows).astype(self._low.dtype)
 
         with g.scope("quantizer"):
             rows = (size * len(books), self._latent_width)
-            weight = g.weight("codec.codebooks", np.float32, rows, table)
+            weight = g.weight("codec.codebooks", self._low.dtype, rows, table)
             shifts = g.ints(*(size * index for index in range(len(books))))
             vectors = g.op("Gather", weight, g.op("Add", codes, shifts))
-            return g.op("ReduceSum", vectors, g.ints(2), keepdims=0)
+            return g.op("ReduceSum", self._low.widen(vectors), g.ints(2), keepdims=0)
 
     def _conv(self, name: str, source: str, x: str, inputs: int, outputs: int, kernel: int, dilation: int = 1,
               groups: int = 1) -> str:  # fmt: skip
@@ -99,12 +100,19 @@ class CodecGraph:
         g, shape = self._g, (outputs, inputs // groups, kernel)
         with g.scope(name):
             self._file.claim(f"{source}.conv.weight", shape)
-            read = partial(self._file.read, f"{source}.conv.weight")
-            weight = g.weight(f"codec.{name}", np.float32, shape, read)
-            bias = vector(g, self._file, f"{source}.conv.bias", f"codec.{name}.bias", outputs)
+            self._file.claim(f"{source}.conv.bias", (outputs,))
+            weight = self._weight(name, shape, partial(self._file.read, f"{source}.conv.weight"))
+            bias = self._weight(f"{name}.bias", (outputs,), partial(self._file.read, f"{source}.conv.bias"))
+            x = self._low.narrow(x)
             if kernel > 1:
                 x = self._remember(name, x, inputs, (kernel - 1) * dilation)
-            return g.op("Conv", x, weight, bias, dilations=(dilation,), group=groups, kernel_shape=(kernel,))
+            y = g.op("Conv", x, weight, bias, dilations=(dilation,), group=groups, kernel_shape=(kernel,))
+            return self._low.widen(y)
+
+    def _weight(self, name: str, shape: tuple[int, ...], read: Callable[[], Array]) -> str:
+        """A convolution's weight or bias, in the type that products are computed in."""
+        kind = self._low.dtype
+        return self._g.weight(f"codec.{name}", kind, shape, lambda: read().astype(kind))
 
     def _remember(self, name: str, x: str, channels: int, columns: int) -> str:
         """x with the state's columns before it; the last columns become the new state."""
@@ -128,17 +136,18 @@ class CodecGraph:
                 newest_last = split[:, :, ::-1].transpose(1, 3, 0, 2)
                 return np.ascontiguousarray(newest_last).reshape(outputs * rate, inputs, taps)
 
-            kernel = g.weight(f"codec.{name}", np.float32, (outputs * rate, inputs, taps), weight)
+            kernel = self._weight(name, (outputs * rate, inputs, taps), weight)
             self._file.claim(f"{source}.conv.bias", (outputs,))
-            bias = g.weight(
-                f"codec.{name}.bias", np.float32, (outputs * rate,),
-                lambda: np.repeat(self._file.read(f"{source}.conv.bias"), rate),
-            )  # fmt: skip
+            bias = self._weight(
+                f"{name}.bias", (outputs * rate,), lambda: np.repeat(self._file.read(f"{source}.conv.bias"), rate)
+            )
+            x = self._low.narrow(x)
             if taps > 1:
                 x = self._remember(name, x, inputs, taps - 1)
             columns = g.op("Conv", x, kernel, bias, kernel_shape=(taps,))
             split = g.op("Reshape", columns, g.ints(0, outputs, rate, -1))
-            return g.op("Reshape", g.op("Transpose", split, perm=(0, 1, 3, 2)), g.ints(0, outputs, -1))
+            joined = g.op("Reshape", g.op("Transpose", split, perm=(0, 1, 3, 2)), g.ints(0, outputs, -1))
+            return self._low.widen(joined)
 
     def _upsample(self, stage: int, ratio: int, x: str) -> str:
         """Transposed convolution without overlap, then a ConvNeXt block."""

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from onnx import TensorProto
 
-from export.checkpoint import TensorFile
+from export.checkpoint import TensorSource
 from export.config import CodecDecoderConfig
 from export.graph import GraphBuilder
 from export.lowering import Lowering, Matrix, Precision
@@ -32,7 +32,7 @@ class CodecTransformer:
     """`decoder.pre_transformer` over rows [B, T, latent]."""
 
     def __init__(
-        self, g: GraphBuilder, low: Lowering, file: TensorFile, config: CodecDecoderConfig, carry: Carry
+        self, g: GraphBuilder, low: Lowering, file: TensorSource, config: CodecDecoderConfig, carry: Carry
     ) -> None:
         self._g, self._low, self._file, self._config, self._carry = g, low, file, config, carry
         self._past = config.sliding_window - 1
@@ -98,11 +98,13 @@ class CodecTransformer:
             joined = matrix(self._file, f"{name}.qkv", sources, [inner] * 3, hidden, Precision.FP32)
             parts = g.ops("Split", self._low.linear(x, joined), g.ints(inner, inner, inner), outputs=3, axis=-1)
             q, k, v = (self._heads_first(part, heads, width) for part in parts)
-            k = self._remember(f"layers.{index}.key", self._rotate(k, width))
-            v = self._remember(f"layers.{index}.value", v)
-            scaled = g.op("Mul", self._rotate(q, width), g.const(width**-0.5, np.float32))
-            scores = g.op("Add", g.op("MatMul", scaled, g.op("Transpose", k, perm=(0, 1, 3, 2))), self._mask)
-            mixed = g.op("MatMul", g.op("Softmax", scores, axis=-1), v)
+            narrow, widen = self._low.narrow, self._low.widen
+            k = self._remember(f"layers.{index}.key", narrow(self._rotate(k, width)))
+            v = self._remember(f"layers.{index}.value", narrow(v))
+            scaled = narrow(g.op("Mul", self._rotate(q, width), g.const(width**-0.5, np.float32)))
+            products = widen(g.op("MatMul", scaled, g.op("Transpose", k, perm=(0, 1, 3, 2))))
+            weights = g.op("Softmax", g.op("Add", products, self._mask), axis=-1)
+            mixed = widen(g.op("MatMul", narrow(weights), v))
             rows = g.op("Reshape", g.op("Transpose", mixed, perm=(0, 2, 1, 3)), g.ints(0, 0, inner))
             scale = f"decoder.pre_transformer.layers.{index}.self_attn_layer_scale.scale"
             return self._low.linear(rows, self._scaled(f"{name}.o", f"{source}.o_proj.weight", scale, hidden, inner))

@@ -14,7 +14,7 @@ import numpy as np
 from onnx import TensorProto
 
 from engines.manifest import FrameInputs, FrameOutputs, Tables
-from export.checkpoint import TensorFile
+from export.checkpoint import TensorSource
 from export.config import TalkerConfig
 from export.graph import GraphBuilder
 from export.lowering import Cache, Lowering, Precision
@@ -27,85 +27,118 @@ class FramePlan:
     """What the frame graph is built from."""
 
     config: TalkerConfig
-    file: TensorFile
+    file: TensorSource
     precision: Precision
     head_precision: Precision
     """Precision of the heads, which decide the codes and weigh little."""
     max_top_k: int
     max_positions: int
+    cache_rows: int | str = "P"
+    """Rows of a slot's cache, where the backend wants the number in the graph."""
+    down_precision: Precision | None = None
+    """Precision of the down projections, the most sensitive matrices, where it is not that of the others."""
 
 
 def build_frame_graph(g: GraphBuilder, low: Lowering, plan: FramePlan) -> None:
     """Fill `g` with the graph whose inputs and outputs `engines.manifest` names."""
     config = plan.config
     hidden, vocabulary, groups = config.hidden_size, config.vocab_size, config.num_code_groups
-    noise = _inputs(g, plan)
-    embedding = _embedding(g, plan, "talker.model.codec_embedding.weight", Tables.CODEC_EMBEDDING, vocabulary)
+    noise = g.ops("Split", frame_inputs(g, plan), g.ints(*[1] * groups), outputs=groups, axis=1)
+    embedding = embedding_table(g, low, plan, "talker.model.codec_embedding.weight", Tables.CODEC_EMBEDDING, vocabulary)
 
     with g.scope("talker"):
-        state = _talker(g, low, plan)
-        head = matrix(plan.file, "talker.head", ["talker.codec_head.weight"], [vocabulary], hidden, plan.head_precision)
-        logits = g.op("Squeeze", low.linear(state, head), g.ints(1))
-        code = _first_code(g, plan, logits, noise[0])
+        state = run_talker(g, low, plan)
+        logits = talker_logits(g, low, plan, state)
+        code = first_code(g, plan, logits, noise[0])
 
-    first = g.op("Gather", embedding, code)
+    first = low.widen(g.op("Gather", embedding, code))
     with g.scope("predictor"):
         wish = wishes(g, FrameInputs.TEMPERATURE, FrameInputs.TOP_K, FrameInputs.TOP_P, 1, plan.max_top_k)
         codes, embedded = _Predictor(g, low, plan, wish).run(state, first, noise[1:])
 
     g.output(g.op("Concat", code, *codes, axis=1), FrameOutputs.CODES, np.int64, ("B", groups))
     g.output(g.op("Sum", first, *embedded), FrameOutputs.NEXT_CODEC_ROW, np.float32, ("B", 1, hidden))
-    one = g.op("Cast", g.op("Equal", code, code), to=TensorProto.FLOAT)  # [B, 1], whatever B is
-    seen = g.op("ScatterElements", FrameInputs.SEEN, code, one, axis=1)
-    g.output(seen, FrameOutputs.NEXT_SEEN, np.float32, ("B", vocabulary))
+    remember_code(g, plan, code)
     g.output(logits, FrameOutputs.LOGITS, np.float32, ("B", vocabulary))
 
 
-def _inputs(g: GraphBuilder, plan: FramePlan) -> list[str]:
-    """Declare the inputs; returns the noise of each code group, [B, 1, K]."""
+def remember_code(g: GraphBuilder, plan: FramePlan, code: str) -> None:
+    """The output that says which codes 0 were seen, this one included."""
+    one = g.op("Cast", g.op("Equal", code, code), to=TensorProto.FLOAT)  # [B, 1], whatever B is
+    seen = g.op("ScatterElements", FrameInputs.SEEN, code, one, axis=1)
+    g.output(seen, FrameOutputs.NEXT_SEEN, np.float32, ("B", plan.config.vocab_size))
+
+
+def talker_logits(g: GraphBuilder, low: Lowering, plan: FramePlan, state: str) -> str:
+    """The talker's raw logits, [B, V], from its state [B, 1, hidden]."""
+    rows, hidden = plan.config.vocab_size, plan.config.hidden_size
+    head = matrix(plan.file, "talker.head", ["talker.codec_head.weight"], [rows], hidden, plan.head_precision)
+    return g.op("Squeeze", low.linear(state, head), g.ints(1))
+
+
+def frame_inputs(g: GraphBuilder, plan: FramePlan) -> str:
+    """Declare the inputs, the caches apart; returns the noise of all code groups, [B, 1 + R, K]."""
     config, f32 = plan.config, np.float32
-    for rows in (FrameInputs.CODEC_ROWS, FrameInputs.TEXT_ROWS):
-        g.input(rows, f32, ("B", "S", config.hidden_size))
-    g.input(FrameInputs.PAST_LENGTHS, np.int32, ("B",))
-    g.input(FrameInputs.TOTAL_LENGTH, np.int32, (1,))
+    row_inputs(g, plan)
     g.input(FrameInputs.SEEN, f32, ("B", config.vocab_size))
     g.input(FrameInputs.END_BIAS, f32, ("B", 1))
     g.input(FrameInputs.REPETITION_PENALTY, f32, ("B", 1))
     g.input(FrameInputs.TEMPERATURE, f32, ("B", 2))
     g.input(FrameInputs.TOP_K, np.int64, ("B", 2))
     g.input(FrameInputs.TOP_P, f32, ("B", 2))
-    noise = g.input(FrameInputs.NOISE, f32, ("B", config.num_code_groups, plan.max_top_k))
-    sizes = g.ints(*[1] * config.num_code_groups)
-    return g.ops("Split", noise, sizes, outputs=config.num_code_groups, axis=1)
+    return g.input(FrameInputs.NOISE, f32, ("B", config.num_code_groups, plan.max_top_k))
 
 
-def _embedding(g: GraphBuilder, plan: FramePlan, source: str, name: str, rows: int) -> str:
+def row_inputs(g: GraphBuilder, plan: FramePlan) -> None:
+    """Declare the inputs that the talker's stack itself needs, its caches apart."""
+    for rows in (FrameInputs.CODEC_ROWS, FrameInputs.TEXT_ROWS):
+        g.input(rows, np.float32, ("B", "S", plan.config.hidden_size))
+    g.input(FrameInputs.PAST_LENGTHS, np.int32, ("B",))
+    g.input(FrameInputs.TOTAL_LENGTH, np.int32, (1,))
+
+
+def embedding_table(g: GraphBuilder, low: Lowering, plan: FramePlan, source: str, name: str, rows: int) -> str:
+    """A table of `rows` rows as wide as the talker, in the type of products."""
     shape = (rows, plan.config.hidden_size)
     plan.file.claim(source, shape)
-    return g.weight(name, np.float32, shape, partial(plan.file.read, source))
+    return g.weight(name, low.dtype, shape, lambda: plan.file.read(source).astype(low.dtype))
 
 
-def _talker(g: GraphBuilder, low: Lowering, plan: FramePlan) -> str:
+def run_talker(g: GraphBuilder, low: Lowering, plan: FramePlan) -> str:
     """The talker's normed hidden state of the last row, [B, 1, hidden]."""
     config = plan.config
-    stack = Stack("talker", "talker.model", plan.file, config, plan.precision)
+    stack = Stack("talker", "talker.model", plan.file, config, plan.precision, plan.down_precision)
     cosine, sine = rotary_tables(g, "talker", config, plan.max_positions)
-    shape = ("B", config.num_key_value_heads, "P", config.head_dim)
-
-    def cache_of(layer: int) -> Cache:
-        key = g.input(FrameInputs.past_key(layer), np.float32, shape)
-        value = g.input(FrameInputs.past_value(layer), np.float32, shape)
-        return Cache(key, value, FrameInputs.PAST_LENGTHS, FrameInputs.TOTAL_LENGTH, cosine, sine)
-
-    def keep(layer: int, key: str, value: str) -> None:
-        g.output(key, FrameOutputs.present_key(layer), np.float32, shape)
-        g.output(value, FrameOutputs.present_value(layer), np.float32, shape)
-
     rows = g.op("Add", FrameInputs.CODEC_ROWS, FrameInputs.TEXT_ROWS)
-    return g.slice(run_stack(g, low, stack, rows, cache_of, keep), 1, -1)
+    buffers = partial(buffer_cache, g, low, stack, plan.cache_rows, FrameInputs.TOTAL_LENGTH, (cosine, sine))
+    keep = partial(present_cache, g, low, stack, plan.cache_rows)
+    return g.slice(run_stack(g, low, stack, rows, buffers, keep), 1, -1)
 
 
-def _first_code(g: GraphBuilder, plan: FramePlan, logits: str, noise: str) -> str:
+def _cache_shape(stack: Stack, rows: int | str) -> tuple[int | str, ...]:
+    return "B", stack.heads.key_value, rows, stack.heads.width
+
+
+def buffer_cache(
+    g: GraphBuilder, low: Lowering, stack: Stack, rows: int | str, total: str, tables: tuple[str, str], layer: int
+) -> Cache:
+    """Declare one layer's cache of `rows` rows a slot as inputs."""
+    shape = _cache_shape(stack, rows)
+    key = g.input(FrameInputs.past_key(layer), low.dtype, shape)
+    value = g.input(FrameInputs.past_value(layer), low.dtype, shape)
+    return Cache(key, value, FrameInputs.PAST_LENGTHS, total, *tables)
+
+
+def present_cache(
+    g: GraphBuilder, low: Lowering, stack: Stack, rows: int | str, layer: int, key: str, value: str
+) -> None:
+    """Declare one layer's cache after the run as outputs, or its new rows where the backend presents only those."""
+    shape = _cache_shape(stack, "S" if low.presents_rows else rows)
+    g.output(key, FrameOutputs.present_key(layer), low.dtype, shape)
+    g.output(value, FrameOutputs.present_value(layer), low.dtype, shape)
+
+
+def first_code(g: GraphBuilder, plan: FramePlan, logits: str, noise: str) -> str:
     """Code 0, i64 [B, 1], from the talker's logits [B, V]."""
     config = plan.config
     allowed = np.zeros((1, config.vocab_size), np.float32)
@@ -130,7 +163,7 @@ class _Predictor:
         self._g, self._low, self._plan, self._wish = g, low, plan, wish
         self._config = plan.config.code_predictor_config
         self._residuals = plan.config.num_code_groups - 1
-        self._stack = Stack("predictor", "talker.code_predictor.model", plan.file, self._config, plan.precision)
+        self._stack = predictor_stack(plan)
         self._cosine, self._sine = rotary_tables(g, "predictor", self._config, plan.config.num_code_groups)
         self._past = dict.fromkeys(range(self._config.num_hidden_layers), ("", ""))
         self._zeros = g.op("Mul", FrameInputs.PAST_LENGTHS, g.const(0, np.int32))
@@ -149,8 +182,10 @@ class _Predictor:
                 logits = self._low.linear(hidden, head)
                 codes.append(draw(g, logits, self._wish, noise[index], self._plan.max_top_k))
                 source = f"talker.code_predictor.model.codec_embedding.{index}.weight"
-                table = _embedding(g, self._plan, source, f"predictor.embedding.{index}", self._config.vocab_size)
-                embedded.append(g.op("Gather", table, codes[-1]))
+                table = embedding_table(
+                    g, self._low, self._plan, source, f"predictor.embedding.{index}", self._config.vocab_size
+                )
+                embedded.append(self._low.widen(g.op("Gather", table, codes[-1])))
                 rows = embedded[-1]
         return codes, embedded
 
@@ -160,21 +195,30 @@ class _Predictor:
         lengths = g.op("Add", self._zeros, g.const(length - 1, np.int32))
         total = g.const([length], np.int32)
 
+        first, count = (0, 2) if index == 0 else (index + 1, 1)
+
         def cache_of(layer: int) -> Cache:
-            return Cache(*self._past[layer], lengths, total, self._cosine, self._sine)
+            return Cache(*self._past[layer], lengths, total, self._cosine, self._sine, first, count)
 
         def keep(layer: int, key: str, value: str) -> None:
             self._past[layer] = (key, value)
 
-        normed = run_stack(g, self._low, self._stack, self._project(rows), cache_of, keep)
+        normed = run_stack(g, self._low, self._stack, project(g, self._low, self._plan, rows), cache_of, keep)
         return g.slice(normed, 1, -1) if index == 0 else normed
 
-    def _project(self, rows: str) -> str:
-        """From the talker's width to the predictor's; the identity where they are equal and no tensor is there."""
-        file, prefix = self._plan.file, "talker.code_predictor.small_to_mtp_projection"
-        width, hidden = self._plan.config.hidden_size, self._config.hidden_size
-        if width == hidden and not file.has(f"{prefix}.weight"):
-            return rows
-        weight = matrix(file, "predictor.projection", [f"{prefix}.weight"], [hidden], width, self._plan.precision)
-        bias = vector(self._g, file, f"{prefix}.bias", "predictor.projection.bias", hidden)
-        return self._g.op("Add", self._low.linear(rows, weight), bias)
+
+def predictor_stack(plan: FramePlan) -> Stack:
+    """The code predictor's stack."""
+    config = plan.config.code_predictor_config
+    return Stack("predictor", "talker.code_predictor.model", plan.file, config, plan.precision, plan.down_precision)
+
+
+def project(g: GraphBuilder, low: Lowering, plan: FramePlan, rows: str) -> str:
+    """From the talker's width to the predictor's; the identity where they are equal and no tensor is there."""
+    file, prefix = plan.file, "talker.code_predictor.small_to_mtp_projection"
+    width, hidden = plan.config.hidden_size, plan.config.code_predictor_config.hidden_size
+    if width == hidden and not file.has(f"{prefix}.weight"):
+        return rows
+    weight = matrix(file, "predictor.projection", [f"{prefix}.weight"], [hidden], width, plan.precision)
+    bias = vector(g, file, f"{prefix}.bias", "predictor.projection.bias", hidden)
+    return g.op("Add", low.linear(rows, weight), bias)

@@ -10,6 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -19,7 +20,8 @@ from onnx import ModelProto, NodeProto, StringStringEntryProto, TensorProto, Val
 from export.payload import Make, Payload
 
 OPSET: Final = 21
-IR_VERSION: Final = 10
+IR_VERSIONS: Final = {21: 10, 24: 11}
+"""The oldest container version ONNX pairs with each opset used here; readers refuse newer ones, never older ones."""
 MICROSOFT: Final = "com.microsoft"
 MICROSOFT_OPSET: Final = 1
 
@@ -27,17 +29,27 @@ Shape = tuple[int | str, ...]
 Attribute = int | float | str | tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a graph reads a tensor that the payload stores as plain bytes (types that safetensors lacks)."""
+
+    kind: int
+    """A `TensorProto.DataType`."""
+    shape: tuple[int, ...]
+
+
 class GraphBuilder:
     """Collects nodes of one graph; values are referred to by name (str)."""
 
-    def __init__(self, name: str, payload: Payload) -> None:
+    def __init__(self, name: str, payload: Payload, opset: int = OPSET) -> None:
         self.name = name
         self.payload = payload
+        self._opset = opset
         self._nodes: list[NodeProto] = []
         self._inputs: list[ValueInfoProto] = []
         self._outputs: list[ValueInfoProto] = []
         self._inline: dict[str, TensorProto] = {}
-        self._weights: list[str] = []
+        self._weights: dict[str, View | None] = {}
         self._path: list[str] = []
         self._taken: Counter[str] = Counter()
 
@@ -100,11 +112,12 @@ class GraphBuilder:
         """A constant int64 vector (shapes, axes, slice bounds)."""
         return self.const(values, np.int64)
 
-    def weight(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], make: Make) -> str:
-        """A tensor of the payload, by its name there."""
+    def weight(
+        self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], make: Make, view: View | None = None
+    ) -> str:
+        """A tensor of the payload, by its name there; `view` says how the graph is to read its bytes."""
         self.payload.add(name, dtype, shape, make)
-        if name not in self._weights:
-            self._weights.append(name)
+        self._weights.setdefault(name, view)
         return name
 
     def slice(self, value: str, axis: int, start: int, stop: int = 2**62) -> str:
@@ -112,21 +125,38 @@ class GraphBuilder:
         return self.op("Slice", value, self.ints(start), self.ints(stop), self.ints(axis))
 
     def model(self, payload_file: str) -> ModelProto:
-        """The finished model; weights refer to `payload_file`, whose layout must be final by now."""
+        """The finished model; weights refer to `payload_file`, whose layout must be final by now.
+
+        Nodes, inputs and weights that no output needs are left out.
+        """
+        nodes = self._needed()
+        read = {value for node in nodes for value in node.input}
         spans = self.payload.spans()
-        weights = [self._external(name, payload_file, *spans[name]) for name in self._weights]
-        graph = helper.make_graph(
-            self._nodes, self.name, self._inputs, self._outputs, initializer=[*weights, *self._inline.values()]
+        weights = [self._external(name, payload_file, *spans[name]) for name in self._weights if name in read]
+        inline = [tensor for name, tensor in self._inline.items() if name in read]
+        inputs = [value for value in self._inputs if value.name in read]
+        graph = helper.make_graph(nodes, self.name, inputs, self._outputs, initializer=[*weights, *inline])
+        opsets = [helper.make_opsetid("", self._opset)]
+        if any(node.domain == MICROSOFT for node in nodes):
+            opsets.append(helper.make_opsetid(MICROSOFT, MICROSOFT_OPSET))
+        return helper.make_model(
+            graph, opset_imports=opsets, ir_version=IR_VERSIONS[self._opset], producer_name="speakd"
         )
-        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, MICROSOFT_OPSET)]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="speakd")
+
+    def _needed(self) -> list[NodeProto]:
+        wanted, kept = {value.name for value in self._outputs}, []
+        for node in reversed(self._nodes):  # nodes are made in order, so readers come after what they read
+            if wanted.intersection(node.output):
+                wanted.update(node.input)
+                kept.append(node)
+        return kept[::-1]
 
     def _external(self, name: str, file: str, offset: int, length: int) -> TensorProto:
-        entry = self.payload[name]
-        tensor = TensorProto(
-            name=name, data_type=helper.np_dtype_to_tensor_dtype(entry.dtype), data_location=TensorProto.EXTERNAL
-        )
-        tensor.dims.extend(entry.shape)
+        entry, view = self.payload[name], self._weights[name]
+        plain = View(helper.np_dtype_to_tensor_dtype(entry.dtype), entry.shape)
+        kind, shape = (view or plain).kind, (view or plain).shape
+        tensor = TensorProto(name=name, data_type=kind, data_location=TensorProto.EXTERNAL)
+        tensor.dims.extend(shape)
         facts = {"location": file, "offset": str(offset), "length": str(length)}
         tensor.external_data.extend(StringStringEntryProto(key=key, value=value) for key, value in facts.items())
         return tensor

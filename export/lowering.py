@@ -20,16 +20,18 @@ from export.quantise import block_size, blocks, pack, packed_shape, scales
 
 
 class Precision(str, Enum):
-    """How matrices are stored: full, or in blocks of 8- or 4-bit integers."""
+    """How matrices are stored: as wide as products are computed, in blocks of 8- or 4-bit integers, or as E4M3."""
 
     FP32 = "fp32"
     INT8 = "int8"
     INT4 = "int4"
+    FP8 = "fp8"
+    """Weights and activations both; only in graphs for TensorRT, on hardware that multiplies E4M3 (Ada, Hopper)."""
 
     @property
     def bits(self) -> int:
         """Bits per weight."""
-        return {"fp32": 32, "int8": 8, "int4": 4}[self.value]
+        return {"fp32": 32, "int8": 8, "int4": 4, "fp8": 8}[self.value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +64,28 @@ class Cache:
     total_length: str
     cosine: str
     sine: str
+    first: int | None = None
+    """Position of the first new row where it is the same for every slot and the cache grows with the rows; None where
+    the cache is a buffer of fixed size and `past_lengths` tells the positions."""
+    rows: int = 1
+    """New rows, where `first` is given."""
 
 
 class Lowering(Protocol):
-    """Words a backend must understand; values are [B, rows, width] unless said otherwise."""
+    """Words a backend must understand; values are f32 [B, rows, width] unless said otherwise."""
+
+    dtype: np.dtype[np.generic]
+    """What products are computed in: weights that are not quantised, caches, carried states."""
+    presents_rows: bool
+    """Whether `attention` presents only the new rows of a buffer cache, for the caller to put in their place."""
+
+    def narrow(self, x: str) -> str:
+        """From f32 to `dtype`."""
+        ...
+
+    def widen(self, x: str) -> str:
+        """From `dtype` to f32."""
+        ...
 
     def linear(self, x: str, weight: Matrix) -> str:
         """x W^T."""
@@ -95,8 +115,19 @@ class Lowering(Protocol):
 class OrtLowering:
     """ONNX Runtime: fused norms, MatMulNBits, and GroupQueryAttention that grows or updates its cache in place."""
 
+    dtype: np.dtype[np.generic] = np.dtype(np.float32)
+    presents_rows = False
+
     def __init__(self, graph: GraphBuilder) -> None:
         self._g = graph
+
+    def narrow(self, x: str) -> str:
+        """Products are computed in f32."""
+        return x
+
+    def widen(self, x: str) -> str:
+        """Products are computed in f32."""
+        return x
 
     def linear(self, x: str, weight: Matrix) -> str:
         """MatMul, or MatMulNBits with 8-bit activations (accuracy level 4: 3.5 times faster on CPU than level 0)."""

@@ -1,8 +1,11 @@
-"""Block-wise symmetric quantisation of matrices, in the layout of ONNX Runtime's MatMulNBits.
+"""Block-wise symmetric quantisation of matrices, in the layouts of MatMulNBits and of DequantizeLinear.
 
 Purpose: a float matrix [outputs, inputs] becomes packed integers and one scale per block of inputs.
-Knows: the packing (low nibble is the even input; zero point implied: 8 for 4 bits, 128 for 8 bits; ONNX Runtime
-contrib-op documentation, checked in our measurements). Does not know: which matrices deserve which precision.
+Knows: the packings. MatMulNBits (ONNX Runtime): row-major, low nibble is the even input, zero point implied (8 for 4
+bits, 128 for 8 bits), scales of either sign. DequantizeLinear as TensorRT reads it: two's complement, [inputs, outputs]
+row-major, low nibble is the even output, scales above zero only (its parser refuses others; tried with 10.15.1). A
+block whose largest value is positive therefore cannot reach the long end of the range there, so the two hold different
+integers and each backend has a payload of its own. Does not know: which matrices deserve which precision.
 """
 
 from __future__ import annotations
@@ -62,6 +65,36 @@ def unpack(
         packed = np.stack((packed & 15, packed >> 4), axis=-1).reshape(*packed.shape[:2], -1)
     values: npt.NDArray[np.float32] = (packed.astype(np.float32) - 2 ** (bits - 1)) * scale[..., None]
     return values.reshape(len(packed), -1)[:, :inputs]
+
+
+def positive_scales(matrix: npt.NDArray[np.float32], bits: int) -> npt.NDArray[np.float32]:
+    """One scale above zero per block, f32 [outputs, blocks]: the tighter end of the integer range is just reached."""
+    grouped, most = _grouped(matrix), 2 ** (bits - 1)
+    chosen = np.maximum(grouped.max(axis=-1) / np.float32(most - 1), grouped.min(axis=-1) / np.float32(-most))
+    positive: npt.NDArray[np.float32] = np.where(chosen <= 0, np.float32(1), chosen).astype(np.float32)
+    return positive
+
+
+def pack_signed(matrix: npt.NDArray[np.float32], scale: npt.NDArray[np.floating], bits: int) -> npt.NDArray[np.uint8]:
+    """Rounded two's complement integers of the transposed matrix [inputs, outputs], as a row of bytes.
+
+    `scale` [outputs, blocks] is what the integers will be multiplied with; `inputs` must fill whole blocks.
+    """
+    most = 2 ** (bits - 1)
+    codes = np.rint(_grouped(matrix) / scale.astype(np.float32)[..., None]).clip(-most, most - 1)
+    rows: npt.NDArray[np.uint8] = codes.astype(np.int8).reshape(len(matrix), -1).T.reshape(-1).view(np.uint8)
+    return rows if bits == 8 else np.bitwise_or(rows[0::2] & 15, rows[1::2] << 4)
+
+
+def unpack_signed(packed: npt.NDArray[np.uint8], scale: npt.NDArray[np.floating], bits: int) -> npt.NDArray[np.float32]:
+    """The float matrix [outputs, inputs] that the bytes of `pack_signed` stand for."""
+    if bits == 4:
+        packed = np.stack((packed << 4, packed & 0xF0), axis=-1).reshape(-1)
+    integers = packed.view(np.int8) >> (8 - bits)
+    outputs, count = scale.shape
+    grouped = integers.reshape(-1, outputs).T.reshape(outputs, count, -1)
+    values: npt.NDArray[np.float32] = grouped * scale.astype(np.float32)[..., None]
+    return values.reshape(outputs, -1)
 
 
 def _grouped(matrix: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -12,20 +12,20 @@ from functools import partial
 
 import numpy as np
 
-from export.checkpoint import Array, TensorFile
+from export.checkpoint import Array, TensorSource
 from export.config import StackConfig
 from export.graph import GraphBuilder
 from export.lowering import Cache, Heads, Lowering, Matrix, Precision
 
 
-def vector(g: GraphBuilder, file: TensorFile, source: str, name: str, size: int) -> str:
+def vector(g: GraphBuilder, file: TensorSource, source: str, name: str, size: int) -> str:
     """A 1-D tensor of the checkpoint as a weight of the graph."""
     file.claim(source, (size,))
     return g.weight(name, np.float32, (size,), partial(file.read, source))
 
 
 def matrix(
-    file: TensorFile, name: str, sources: list[str], rows: list[int], inputs: int, precision: Precision
+    file: TensorSource, name: str, sources: list[str], rows: list[int], inputs: int, precision: Precision
 ) -> Matrix:
     """One linear layer made of the checkpoint's matrices `sources` (with `rows` outputs each), stacked."""
     for source, count in zip(sources, rows, strict=True):
@@ -60,9 +60,11 @@ class Stack:
     """Prefix in the bundle ("talker")."""
     source: str
     """Prefix in the checkpoint ("talker.model")."""
-    file: TensorFile
+    file: TensorSource
     config: StackConfig
     precision: Precision
+    down_precision: Precision | None = None
+    """Of the down projections, where it differs."""
 
     @property
     def heads(self) -> Heads:
@@ -73,10 +75,12 @@ class Stack:
         """A norm's weight."""
         return vector(g, self.file, f"{self.source}.{source}", f"{self.name}.{source}", size or self.config.hidden_size)
 
-    def linear(self, name: str, sources: list[str], rows: list[int], inputs: int) -> Matrix:
+    def linear(
+        self, name: str, sources: list[str], rows: list[int], inputs: int, precision: Precision | None = None
+    ) -> Matrix:
         """A linear layer's weight."""
         paths = [f"{self.source}.{source}.weight" for source in sources]
-        return matrix(self.file, f"{self.name}.{name}", paths, rows, inputs, self.precision)
+        return matrix(self.file, f"{self.name}.{name}", paths, rows, inputs, precision or self.precision)
 
 
 CacheOf = Callable[[int], Cache]
@@ -140,5 +144,5 @@ def _feed_forward(g: GraphBuilder, low: Lowering, stack: Stack, layer: str, x: s
             f"{layer}.mlp.gate_up", [f"{layer}.mlp.gate_proj", f"{layer}.mlp.up_proj"], [inner, inner], hidden
         )
         gate, up = g.ops("Split", low.linear(x, joined), g.ints(inner, inner), outputs=2, axis=-1)
-        down = stack.linear(f"{layer}.mlp.down", [f"{layer}.mlp.down_proj"], [hidden], inner)
+        down = stack.linear(f"{layer}.mlp.down", [f"{layer}.mlp.down_proj"], [hidden], inner, stack.down_precision)
         return low.linear(low.swiglu(gate, up), down)

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 PUBLIC_DOORS = {"engines.contract", "engines.errors", "engines.engine", "engines.voice_files"}
-MANIFEST = {"engines.manifest", "engines.errors"}
+MANIFEST = {"engines.manifest", "engines.step_names", "engines.errors"}
 ROOMS = {"app", "engines", "export"}
 
 

@@ -1,0 +1,170 @@
+"""Grouped-query attention for TensorRT, in two forms over caches of fixed size, and over caches that grow in the graph.
+
+Purpose: rotary positions, the cache, the mask and the products, in standard operators that TensorRT's parser takes.
+Knows: what each TensorRT can do. From 10.15: TensorScatter writes the new rows into the cache where it lies (the past
+and the present are the same memory) and Attention reads all of it under an additive mask; the operator's own
+`nonpad_kv_seqlen` is no way out, since the parser drops it in silence. Before: the products one by one over the cache
+and the new rows side by side, and only the new rows come out, for the caller to copy into the cache.
+Does not know: layers, weights, what the rows mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+import numpy as np
+from onnx import TensorProto
+
+from export.graph import GraphBuilder
+from export.lowering import Cache, Heads
+
+UNSEEN: Final = -3e4  # added to the score of a hidden row: nothing is left after exp, and float16 can hold it
+FAR: Final = 2**30  # a position no row reaches
+
+
+class AttentionForm(str, Enum):
+    """How the cache is written."""
+
+    IN_PLACE = "in_place"
+    """TensorScatter and Attention; TensorRT 10.15 and later."""
+    ROWS = "rows"
+    """Decomposed; only new rows come out. TensorRT 10.3 and later."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Where the new rows of every slot stand; made once per stack and shared by its layers."""
+
+    start: str
+    """i64 [B]: position of each slot's first new row."""
+    positions: str
+    """i64 [B, S]."""
+    mask: str
+    """Additive, [B, 1, rows, keys], as the form wants it."""
+    angles: tuple[str, str]
+    """Cosine and sine, f32 [B, 1, S, width / 2]; empty where RotaryEmbedding looks them up itself."""
+
+
+class TensorRtAttention:
+    """Builds the attention of one graph; see the module's first lines."""
+
+    def __init__(
+        self, g: GraphBuilder, form: AttentionForm, dtype: np.dtype[np.generic], narrow: Callable[[str], str],
+        widen: Callable[[str], str],
+    ) -> None:  # fmt: skip
+        self._g, self._form, self._dtype, self._narrow, self._widen = g, form, dtype, narrow, widen
+        self._known: dict[tuple[str, str], _Where] = {}
+
+    def run(self, q: str, k: str, v: str, heads: Heads, cache: Cache) -> tuple[str, str, str]:
+        """Output f32 [B, S, heads * width], and the cache's key and value after, or the new rows (`ROWS`)."""
+        q, k, v = (
+            self._heads_first(x, count, heads.width)
+            for x, count in ((q, heads.query), (k, heads.key_value), (v, heads.key_value))
+        )
+        if cache.first is not None:
+            return self._grow(q, k, v, heads, cache, cache.first)
+        where = self._where(k, heads, cache)
+        q, k = self._turn(q, cache, where, heads), self._turn(k, cache, where, heads)
+        new_key, new_value = self._narrow(k), self._narrow(v)
+        if self._form is AttentionForm.IN_PLACE:
+            key = self._scatter(cache.past_key, new_key, where)
+            value = self._scatter(cache.past_value, new_value, where)
+            return self._mix(q, key, value, where.mask, heads), key, value
+        key = self._g.op("Concat", cache.past_key, new_key, axis=2)
+        value = self._g.op("Concat", cache.past_value, new_value, axis=2)
+        return self._mix(q, key, value, where.mask, heads), new_key, new_value
+
+    def _heads_first(self, x: str, heads: int, width: int) -> str:
+        """[B, S, heads * width] -> [B, heads, S, width]."""
+        return self._g.op("Transpose", self._g.op("Reshape", x, self._g.ints(0, 0, heads, width)), perm=(0, 2, 1, 3))
+
+    # -- caches that grow with the rows ---------------------------------------------------------------------------
+
+    def _grow(self, q: str, k: str, v: str, heads: Heads, cache: Cache, first: int) -> tuple[str, str, str]:
+        """All slots stand at the same position, known now: no buffer and, for one row, no mask."""
+        g, last = self._g, first + cache.rows
+        angles = (g.slice(cache.cosine, 0, first, last), g.slice(cache.sine, 0, first, last))
+        q, key, value = self._rotate(q, angles, heads), self._narrow(self._rotate(k, angles, heads)), self._narrow(v)
+        if cache.past_key:
+            key = g.op("Concat", cache.past_key, key, axis=2)
+            value = g.op("Concat", cache.past_value, value, axis=2)
+        mask = ""
+        if cache.rows > 1:
+            hidden = np.arange(last)[None] > first + np.arange(cache.rows)[:, None]
+            mask = self._for_form(g.const(np.where(hidden, UNSEEN, 0.0)[None, None], np.float32), heads)
+        return self._mix(q, key, value, mask, heads), key, value
+
+    # -- caches of fixed size -------------------------------------------------------------------------------------
+
+    def _where(self, k: str, heads: Heads, cache: Cache) -> _Where:
+        known = self._known.get((cache.past_lengths, cache.cosine))
+        if known is None:
+            known = self._known[cache.past_lengths, cache.cosine] = self._find(k, heads, cache)
+        return known
+
+    def _find(self, k: str, heads: Heads, cache: Cache) -> _Where:
+        g = self._g
+        count = g.op("Squeeze", g.op("Shape", k, start=2, end=3), g.ints(0))
+        steps = g.op("Range", g.const(0, np.int64), count, g.const(1, np.int64))
+        last = g.op("Cast", cache.past_lengths, to=TensorProto.INT64)
+        start = g.op("Sub", last, g.op("Sub", count, g.const(1, np.int64)))
+        column = g.op("Unsqueeze", start, g.ints(1))  # [B, 1]
+        positions = g.op("Add", column, steps)  # [B, S]
+        rows = g.op("Squeeze", g.op("Shape", cache.past_key, start=2, end=3), g.ints(0))
+        keys = g.op("Range", g.const(0, np.int64), rows, g.const(1, np.int64))
+        angles = ("", "")
+        if self._form is AttentionForm.ROWS:
+            # A cached row beyond the start is stale; the new rows stand after the cache, at their own positions.
+            fresh = g.op("Where", g.op("Less", keys, column), keys, g.const(FAR, np.int64))
+            keys = g.op("Unsqueeze", g.op("Concat", fresh, positions, axis=1), g.ints(1, 2))
+            angles = (self._look_up(cache.cosine, positions), self._look_up(cache.sine, positions))
+        seen = g.op("LessOrEqual", keys, g.op("Unsqueeze", positions, g.ints(1, 3)))  # [B, 1, S, keys]
+        mask = g.op("Where", seen, g.const(0.0, np.float32), g.const(UNSEEN, np.float32))
+        return _Where(start, positions, self._for_form(mask, heads), angles)
+
+    def _look_up(self, table: str, positions: str) -> str:
+        return self._g.op("Unsqueeze", self._g.op("Gather", table, positions), self._g.ints(1))
+
+    def _scatter(self, past: str, rows: str, where: _Where) -> str:
+        return self._g.op("TensorScatter", past, rows, where.start, axis=-2, mode="linear")
+
+    def _turn(self, x: str, cache: Cache, where: _Where, heads: Heads) -> str:
+        if self._form is AttentionForm.ROWS:
+            return self._rotate(x, where.angles, heads)
+        return self._g.op("RotaryEmbedding", x, cache.cosine, cache.sine, where.positions, interleaved=0)
+
+    # -- arithmetic -----------------------------------------------------------------------------------------------
+
+    def _rotate(self, x: str, angles: tuple[str, str], heads: Heads) -> str:
+        """Half-split rotary embedding, f32."""
+        g, half, (cosine, sine) = self._g, heads.width // 2, angles
+        a, b = g.ops("Split", x, g.ints(half, half), outputs=2, axis=-1)
+        left = g.op("Sub", g.op("Mul", a, cosine), g.op("Mul", b, sine))
+        right = g.op("Add", g.op("Mul", b, cosine), g.op("Mul", a, sine))
+        return g.op("Concat", left, right, axis=-1)
+
+    def _for_form(self, mask: str, heads: Heads) -> str:
+        """From a mask [B or 1, 1, S, keys] to what `_mix` adds."""
+        if self._form is AttentionForm.IN_PLACE:
+            return self._narrow(mask)
+        copies = heads.query // heads.key_value
+        return self._g.op("Concat", *[mask] * copies, axis=2) if copies > 1 else mask
+
+    def _mix(self, q: str, key: str, value: str, mask: str, heads: Heads) -> str:
+        """Softmax(q key^T / sqrt(width) + mask) value -> f32 [B, S, heads * width]."""
+        g, scale = self._g, heads.width**-0.5
+        if self._form is AttentionForm.IN_PLACE:
+            mixed = g.op("Attention", self._narrow(q), key, value, *([mask] if mask else []), scale=scale)
+        else:
+            # The query heads of one key head become rows of one product: [B, key heads, group * S, width].
+            q = self._narrow(g.op("Mul", q, g.const(scale, np.float32)))
+            folded = g.op("Reshape", q, g.ints(0, heads.key_value, -1, heads.width))
+            scores = self._widen(g.op("MatMul", folded, g.op("Transpose", key, perm=(0, 1, 3, 2))))
+            weights = g.op("Softmax", g.op("Add", scores, mask) if mask else scores, axis=-1)
+            mixed = g.op("MatMul", self._narrow(weights), value)
+            mixed = g.op("Reshape", mixed, g.ints(0, heads.query, -1, heads.width))
+        rows = g.op("Transpose", self._widen(mixed), perm=(0, 2, 1, 3))
+        return g.op("Reshape", rows, g.ints(0, 0, heads.query * heads.width))

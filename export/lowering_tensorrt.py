@@ -1,0 +1,154 @@
+"""How TensorRT gets what the network description asks for: standard ONNX operators only, strongly typed.
+
+Purpose: the words of `export.lowering` as nodes that TensorRT's parser takes (10.3 and later with `AttentionForm.ROWS`,
+10.15 and later with `IN_PLACE`). Types are in the graph and nowhere else: products (matrix products, convolutions,
+attention) in `dtype`, everything between them (residual stream, norms, activations, softmax, sampling, SnakeBeta) in
+float32; TensorRT fuses the casts into its pointwise kernels, and the residual stream cannot overflow.
+Knows: TensorRT's operators and quantised weights. Does not know: which layers follow which, what TensorRT will fuse.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from onnx import TensorProto
+
+from export.attention_tensorrt import AttentionForm, TensorRtAttention
+from export.checkpoint import Array
+from export.graph import GraphBuilder, View
+from export.lowering import Cache, Heads, Matrix, Precision
+from export.quantise import block_size, blocks, pack_signed, positive_scales
+
+OPSETS: Final = {AttentionForm.IN_PLACE: 24, AttentionForm.ROWS: 21}
+"""TensorScatter came with opset 24; int4 with 21, beyond which TensorRT 10.3 knows nothing."""
+INTEGERS: Final = {Precision.INT4: TensorProto.INT4, Precision.INT8: TensorProto.INT8}
+FP8_LIMIT: Final = 448.0  # largest E4M3 value
+
+
+class TensorRtLowering:
+    """One graph's lowering. `dtype` float16 is for use, float32 for reference."""
+
+    def __init__(self, graph: GraphBuilder, form: AttentionForm, dtype: npt.DTypeLike) -> None:
+        self._g, self._form = graph, form
+        self.dtype: np.dtype[np.generic] = np.dtype(dtype)
+        self.presents_rows = form is AttentionForm.ROWS
+        self._attention = TensorRtAttention(graph, form, self.dtype, self.narrow, self.widen)
+        self._narrowed: dict[str, str] = {}
+
+    @property
+    def _is_full(self) -> bool:
+        return self.dtype == np.float32
+
+    def narrow(self, x: str) -> str:
+        """Cast to `dtype`; once per value."""
+        if self._is_full:
+            return x
+        if x not in self._narrowed:
+            self._narrowed[x] = self._g.op("Cast", x, to=TensorProto.FLOAT16)
+        return self._narrowed[x]
+
+    def widen(self, x: str) -> str:
+        """Cast to float32."""
+        return x if self._is_full else self._g.op("Cast", x, to=TensorProto.FLOAT)
+
+    # -- products -------------------------------------------------------------------------------------------------
+
+    def linear(self, x: str, weight: Matrix) -> str:
+        """MatMul with W^T [inputs, outputs]; quantised weights through DequantizeLinear right before it.
+
+        Blocks run along the inputs (axis 0), the form TensorRT's own tools write. A matrix whose inputs do not fill
+        whole blocks stays as it is.
+        """
+        precision = weight.precision
+        whole = weight.inputs % block_size(weight.inputs) == 0 and weight.outputs % 2 == 0
+        if precision is Precision.FP8:
+            return self._float8(x, weight)
+        if precision in INTEGERS and whole:
+            return self.widen(self._g.op("MatMul", self.narrow(x), self._integers(weight)))
+        return self.widen(self._g.op("MatMul", self.narrow(x), self._plain(weight)))
+
+    def _plain(self, weight: Matrix) -> str:
+        shape, dtype = (weight.inputs, weight.outputs), self.dtype
+        return self._g.weight(weight.name, dtype, shape, lambda: weight.read().T.astype(dtype))
+
+    def _integers(self, weight: Matrix) -> str:
+        g, bits, dtype = self._g, weight.precision.bits, self.dtype
+        block, count = block_size(weight.inputs), blocks(weight.inputs)
+
+        def scales(values: Array) -> npt.NDArray[np.floating]:
+            return _above_zero(positive_scales(values, bits).astype(dtype))
+
+        def integers() -> npt.NDArray[np.uint8]:
+            values = weight.read()
+            return pack_signed(values, scales(values), bits)
+
+        view = View(INTEGERS[weight.precision], (weight.inputs, weight.outputs))
+        size = weight.inputs * weight.outputs * bits // 8
+        packed = g.weight(f"{weight.name}.s{bits}", np.uint8, (size,), integers, view)
+        steps = g.weight(f"{weight.name}.scale", dtype, (count, weight.outputs), lambda: scales(weight.read()).T)
+        return g.op("DequantizeLinear", packed, steps, axis=0, block_size=block)
+
+    def _float8(self, x: str, weight: Matrix) -> str:
+        """Both sides in E4M3: the weight with a scale per output, the rows as they are, saturating at 448.
+
+        A float's precision does not depend on its scale, so the rows need no calibration while they stay below the
+        limit; where they may not (`swiglu` feeds the down projection), the description leaves the matrix wide.
+        """
+        g, dtype, shape = self._g, self.dtype, (weight.inputs, weight.outputs)
+
+        def scale(values: Array) -> npt.NDArray[np.floating]:
+            return _above_zero((np.abs(values).max(axis=1) / np.float32(FP8_LIMIT)).astype(dtype))
+
+        def floats() -> npt.NDArray[np.uint8]:
+            values = weight.read()
+            scaled = (values / scale(values).astype(np.float32)[:, None]).clip(-FP8_LIMIT, FP8_LIMIT)
+            return np.ascontiguousarray(scaled.T.astype(ml_dtypes.float8_e4m3fn)).view(np.uint8)
+
+        view = View(TensorProto.FLOAT8E4M3FN, shape)
+        packed = g.weight(f"{weight.name}.f8", np.uint8, shape, floats, view)
+        steps = g.weight(f"{weight.name}.scale", dtype, (weight.outputs,), lambda: scale(weight.read()))
+        one = g.const(1.0, dtype)
+        rows = g.op("QuantizeLinear", self.narrow(x), one, output_dtype=TensorProto.FLOAT8E4M3FN)
+        rows = g.op("DequantizeLinear", rows, one)
+        return self.widen(g.op("MatMul", rows, g.op("DequantizeLinear", packed, steps, axis=1)))
+
+    def attention(self, q: str, k: str, v: str, heads: Heads, cache: Cache) -> tuple[str, str, str]:
+        """See `export.attention_tensorrt`."""
+        return self._attention.run(q, k, v, heads, cache)
+
+    # -- between products -----------------------------------------------------------------------------------------
+
+    def rms_norm(self, x: str, gamma: str, epsilon: float) -> str:
+        """RMSNormalization, or its arithmetic where TensorRT does not know the operator."""
+        g = self._g
+        if self._form is AttentionForm.IN_PLACE:
+            return g.op("RMSNormalization", x, gamma, axis=-1, epsilon=epsilon)
+        mean = g.op("ReduceMean", g.op("Mul", x, x), g.ints(-1), keepdims=1)
+        root = g.op("Sqrt", g.op("Add", mean, g.const(epsilon, np.float32)))
+        return g.op("Mul", g.op("Div", x, root), gamma)
+
+    def add_rms_norm(self, x: str, residual: str, gamma: str, epsilon: float) -> tuple[str, str]:
+        """Add, then the norm."""
+        total = self._g.op("Add", x, residual)
+        return self.rms_norm(total, gamma, epsilon), total
+
+    def swiglu(self, gate: str, up: str) -> str:
+        """gate * sigmoid(gate) * up (the operator Swish is unknown before TensorRT 11)."""
+        g = self._g
+        return g.op("Mul", g.op("Mul", gate, g.op("Sigmoid", gate)), up)
+
+    def gelu(self, x: str) -> str:
+        """x / 2 * (1 + erf(x / sqrt 2))."""
+        g = self._g
+        error = g.op("Erf", g.op("Mul", x, g.const(0.5**0.5, np.float32)))
+        half = g.op("Mul", x, g.const(0.5, np.float32))
+        return g.op("Mul", half, g.op("Add", error, g.const(1.0, np.float32)))
+
+
+def _above_zero(scale: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+    """Scales that a narrow type rounded to zero become its smallest step."""
+    positive: npt.NDArray[np.floating] = np.maximum(scale, np.finfo(scale.dtype).tiny)
+    return positive

@@ -1,0 +1,152 @@
+"""All graphs of one voice for TensorRT: the set that a runtime builds engines from.
+
+Purpose: say once what is chosen (attention form, shape of the frame, types, slots, rows of the cache), build the graphs
+and their common payload, fix their dimensions, write them.
+Knows: which graphs a set consists of. Does not know: TensorRT's library, devices, plans.
+
+The payload is apart from the bundle's: TensorRT wants other integers (see `export.quantise`), narrow products, and the
+predictor's heads and tables stacked. So it is made from the checkpoint when engines are built, and need not be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from onnx import ModelProto
+
+from export.attention_tensorrt import AttentionForm
+from export.checkpoint import TensorSource
+from export.codec_graph import CodecGraph
+from export.config import CodecConfig, TalkerConfig
+from export.errors import ExportError
+from export.frame_graph import FramePlan, build_frame_graph
+from export.graph import GraphBuilder
+from export.lowering import Precision
+from export.lowering_tensorrt import OPSETS, TensorRtLowering
+from export.payload import Payload
+from export.stepped_graph import build_prefill_graph, build_step_graph, build_talker_graph
+
+WEIGHTS: Final = "weights.safetensors"
+SLOTS: Final = (1, 2, 4, 8)
+
+
+class FrameShape(str, Enum):
+    """How a frame is cut into graphs; which is faster only the hardware can tell."""
+
+    UNROLLED = "unrolled"
+    """One graph: the talker and all passes of the predictor."""
+    STEPPED = "stepped"
+    """The talker's graph, then the predictor's run once per residual code (`engines.step_names`)."""
+
+
+class Role(str, Enum):
+    """What a graph of a set is for."""
+
+    PREFILL = "prefill"
+    """Rows of one slot's prompt into its cache; S is left open."""
+    FRAME = "frame"
+    TALKER = "talker"
+    STEP = "step"
+    """S is left open: 2 rows in a frame's first run, 1 in the others."""
+    CODEC = "codec"
+    """T is left open."""
+
+
+FRAME_ROLES: Final = {FrameShape.UNROLLED: (Role.FRAME,), FrameShape.STEPPED: (Role.TALKER, Role.STEP)}
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRtChoice:
+    """What is chosen when engines are built."""
+
+    form: AttentionForm = AttentionForm.IN_PLACE
+    shape: FrameShape = FrameShape.UNROLLED
+    dtype: npt.DTypeLike = np.float16
+    """Of products, caches and codec states."""
+    precision: Precision = Precision.INT4
+    """Of the matrices of talker and predictor; heads, embeddings and the codec are as wide as `dtype`."""
+    slots: int = 4
+    positions: int = 1024
+    """Rows of each slot's cache; all of them are read in every step."""
+
+    def __post_init__(self) -> None:
+        if self.slots not in SLOTS:
+            raise ExportError(f"{self.slots} slots: TensorRT engines are built for one of {SLOTS}")
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRtSource:
+    """What the graphs are made from."""
+
+    talker: TalkerConfig
+    codec: CodecConfig
+    model_file: TensorSource
+    codec_file: TensorSource
+    max_top_k: int
+    max_positions: int
+
+
+@dataclass(slots=True)
+class TensorRtGraphs:
+    """The graphs of one choice, not yet written."""
+
+    choice: TensorRtChoice
+    payload: Payload = field(default_factory=Payload)
+    graphs: dict[Role, GraphBuilder] = field(default_factory=dict)
+
+    def model(self, role: Role) -> ModelProto:
+        """One graph with its slots fixed, its weights in `WEIGHTS`."""
+        made = self.graphs[role].model(WEIGHTS)
+        slots = 1 if role is Role.PREFILL else self.choice.slots
+        one_row = {"S": 1} if role in (Role.FRAME, Role.TALKER) else {}
+        return fix_dimensions(made, {"B": slots, **one_row})
+
+    def write(self, folder: Path) -> None:
+        """The graphs as `ROLE.onnx`, and the weights beside them."""
+        self.payload.write(folder / WEIGHTS, lambda _: None)
+        for role in self.graphs:
+            content = self.model(role).SerializeToString(deterministic=True)
+            (folder / f"{role.value}.onnx").write_bytes(content)
+
+
+def build_tensorrt(source: TensorRtSource, choice: TensorRtChoice) -> TensorRtGraphs:
+    """Build all graphs of a choice; weights are only read when the payload is written."""
+    made = TensorRtGraphs(choice)
+    full = Precision.FP32
+    plan = FramePlan(
+        config=source.talker, file=source.model_file, precision=choice.precision, head_precision=full,
+        max_top_k=source.max_top_k, max_positions=source.max_positions, cache_rows=choice.positions,
+        down_precision=full if choice.precision is Precision.FP8 else None,
+    )  # fmt: skip
+    builders = {
+        Role.PREFILL: build_prefill_graph,
+        Role.FRAME: build_frame_graph,
+        Role.TALKER: build_talker_graph,
+        Role.STEP: build_step_graph,
+    }
+    for role in (Role.PREFILL, *FRAME_ROLES[choice.shape]):
+        builders[role](*_begin(made, role), plan)
+    graph, low = _begin(made, Role.CODEC)
+    CodecGraph(graph, low, source.codec, source.codec_file).build()
+    return made
+
+
+def _begin(made: TensorRtGraphs, role: Role) -> tuple[GraphBuilder, TensorRtLowering]:
+    form = made.choice.form
+    graph = made.graphs[role] = GraphBuilder(role.value, made.payload, OPSETS[form])
+    return graph, TensorRtLowering(graph, form, made.choice.dtype)
+
+
+def fix_dimensions(model: ModelProto, sizes: Mapping[str, int]) -> ModelProto:
+    """Put numbers in the place of named dimensions of inputs and outputs; changes and returns `model`."""
+    for value in (*model.graph.input, *model.graph.output):
+        for dimension in value.type.tensor_type.shape.dim:
+            if dimension.dim_param in sizes:
+                dimension.dim_value = sizes[dimension.dim_param]
+    return model
