@@ -1,20 +1,18 @@
 """How many frames go to the codec at once.
 
 Purpose: small blocks give early sound, large ones cost less; this decides, from measured times, the smallest first
-block after which the sound cannot run out, and how long each later block may be gathered. Pure functions of numbers.
+block after which the sound does not run out, and how long each later block may be gathered. Pure functions of numbers.
 Knows: milliseconds per frame, step and codec call. Does not know: clocks, threads, rings, models.
 
-The law: let blocks of n1, n2, ... frames be decoded one after the other, block i taking n_i steps and one codec call,
-t(n) = n * step + call + n * per_frame. The listener starts when block 1 is there. The sound never runs out if, for
-every k,
+Talker and codec work at the same time: a frame is there every `step`, and the codec takes c(n) = call + n * per_frame
+for a block of n frames, beginning when it is free and the block's last frame is there. Let F_k be the moment block k is
+decoded; the listener starts at F_1. The sound never runs out if, for every k,
 
-    frame_ms * (n1 + ... + nk)  >=  t(n2) + ... + t(n_{k+1}).
+    F_{k+1}  <=  F_1 + frame_ms * (n_1 + ... + n_k).
 
-What is left of the left side is the sound in hand. Gathering the largest block that the sound in hand allows leaves
-more in hand than any smaller block would, as long as a frame costs less than it lasts; so trying first blocks from 1
-up, each followed by largest blocks, finds the smallest one that works. Talker and codec in fact overlap, so the law is
-on the safe side. Where the machine is slower than real time no block is large enough: the ceiling is taken, which
-wastes least.
+Blocks after the first are gathered as long as that allows (`block_due`), which costs the fewest calls. `first_block`
+plays this rule through for first blocks of 1, 2, ... frames. Where the talker or the codec is slower than real time no
+block is large enough: the ceiling is taken, which wastes least.
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _EPSILON_MS: Final = 1e-6
+_HORIZON_BLOCKS: Final = 8  # of the largest size: what is played through; costs are not known better than that
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +38,8 @@ class Costs:
     """Codec time that each frame of a call adds."""
 
     def codec_ms(self, frames: int) -> float:
-        """One codec call of that many frames."""
+        """One codec call of that many frames: c(n)."""
         return self.codec_call_ms + frames * self.codec_frame_ms
-
-    def block_ms(self, frames: int) -> float:
-        """Making and decoding a block: t(n) of the law."""
-        return frames * self.step_ms + self.codec_ms(frames)
 
     def under_load(self, speaking: int) -> Costs:
         """The same costs when the codec serves that many utterances in turn (steps are measured as they come)."""
@@ -52,17 +47,26 @@ class Costs:
         return Costs(self.frame_ms, self.step_ms, self.codec_call_ms * calls, self.codec_frame_ms * calls)
 
 
-def largest_block(costs: Costs, in_hand_ms: float, ceiling: int) -> int:
-    """The most frames, at most `ceiling`, that can be made and decoded while `in_hand_ms` of sound plays; 0 if none."""
-    spare_ms = in_hand_ms - costs.codec_call_ms + _EPSILON_MS
-    each_ms = costs.step_ms + costs.codec_frame_ms
-    if spare_ms < each_ms or spare_ms < 0.0:
-        return 0
-    return ceiling if each_ms * ceiling <= spare_ms else int(spare_ms / each_ms)
+def block_due(
+    costs: Costs, gathered: int, next_in_ms: float, in_hand_ms: float, ceiling: int, margin_ms: float = 0.0
+) -> bool:
+    """Whether a block of `gathered` frames must go to the codec now.
+
+    True at the ceiling, and where waiting for the next frame, expected in `next_in_ms`, would leave too little time to
+    decode before the sound in hand has shrunk to `margin_ms`.
+    """
+    if gathered < 1:
+        return False
+    return gathered >= ceiling or next_in_ms > spare_ms(costs, gathered, in_hand_ms, margin_ms)
+
+
+def spare_ms(costs: Costs, gathered: int, in_hand_ms: float, margin_ms: float = 0.0) -> float:
+    """How long a block of `gathered` frames can wait for one more; below 0 when it cannot."""
+    return in_hand_ms - margin_ms - costs.codec_ms(gathered + 1) + _EPSILON_MS
 
 
 def first_block(costs: Costs, ceiling: int, margin_ms: float = 0.0) -> int:
-    """The smallest first block, 1 to `ceiling` frames, after which the sound in hand never falls below `margin_ms`.
+    """The smallest first block, 1 to `ceiling` frames, after which the sound in hand does not fall below `margin_ms`.
 
     `ceiling` where no block achieves that.
     """
@@ -72,21 +76,24 @@ def first_block(costs: Costs, ceiling: int, margin_ms: float = 0.0) -> int:
     return ceiling
 
 
-def block_due(costs: Costs, gathered: int, in_hand_ms: float, ceiling: int, margin_ms: float = 0.0) -> bool:
-    """Whether a block of `gathered` frames must go to the codec now.
-
-    True at the ceiling, and where waiting one step more would not leave the time to decode before the sound runs out.
-    """
-    if gathered < 1:
-        return False
-    return gathered >= ceiling or costs.step_ms + costs.codec_ms(gathered + 1) > in_hand_ms - margin_ms + _EPSILON_MS
-
-
 def _lasts(costs: Costs, first: int, ceiling: int, margin_ms: float) -> bool:
-    """Whether largest blocks after a first one of `first` frames keep the law for ever.
-
-    The sound in hand changes with each block by n * frame_ms - t(n), which grows with n. If the second block does not
-    lessen it, no later one will; if it does, the blocks shrink until none fits.
-    """
-    second = largest_block(costs, first * costs.frame_ms - margin_ms, ceiling)
-    return second > 0 and costs.block_ms(second) <= second * costs.frame_ms + _EPSILON_MS
+    """Play the rule through after a first block of `first` frames: whether every block is there in time."""
+    if costs.step_ms > costs.frame_ms or costs.codec_ms(ceiling) > ceiling * costs.frame_ms:
+        return False  # it may last a while, and then fail
+    decoded = gathered_in_all = first
+    now_ms = start_ms = first * costs.step_ms + costs.codec_ms(first)
+    while decoded < _HORIZON_BLOCKS * ceiling:
+        made = now_ms / max(costs.step_ms, _EPSILON_MS) + _EPSILON_MS
+        gathered_in_all = max(gathered_in_all, int(min(made, decoded + ceiling)))
+        gathered = gathered_in_all - decoded
+        next_ms = (gathered_in_all + 1) * costs.step_ms
+        in_hand_ms = start_ms + decoded * costs.frame_ms - now_ms
+        if not block_due(costs, gathered, next_ms - now_ms, in_hand_ms, ceiling, margin_ms):
+            now_ms = next_ms
+            gathered_in_all += 1
+            continue
+        if costs.codec_ms(gathered) > in_hand_ms - margin_ms + _EPSILON_MS:
+            return False
+        now_ms += costs.codec_ms(gathered)
+        decoded += gathered
+    return True

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engines.chunk_policy import Costs, block_due, first_block
+from engines.chunk_policy import Costs, block_due, first_block, spare_ms
 from engines.codec import Codec
 from engines.costs import CostModel
 from engines.errors import RingClosedError
@@ -24,8 +24,10 @@ from engines.manifest import FrameSpec
 from engines.scheduler import Scheduler
 from engines.utterance import LiveUtterance
 
+_LEAST_WAIT_MS = 0.1
 
-@dataclass(slots=True)
+
+@dataclass(slots=True, eq=False)
 class _Stream:
     """An utterance's sound so far."""
 
@@ -34,7 +36,13 @@ class _Stream:
     decoded: int = 0
     """Frames decoded."""
     heard_from: float = 0.0
-    """When its first sample was there, by the clock, seconds."""
+    """When its first sample was there, by the clock, seconds; later by as much as the sound has paused since."""
+    gathered: int = 0
+    """Frames waiting when they were last counted."""
+    arrived_at: float = 0.0
+    """When that count last changed, by the clock, seconds."""
+    start_block: int | None = None
+    """Frames to gather before the sound starts, or starts again; decided once per start."""
 
 
 class CodecLoop:
@@ -66,15 +74,18 @@ class CodecLoop:
             self._end(stream)
         now = self._clock()
         costs = self._costs.snapshot().under_load(len(streams))
-        waits = [(self._wait_ms(stream, costs, now), self._in_hand_ms(stream, now), stream) for stream in streams]
-        waits = [wait for wait in waits if wait[0] is not None and wait[2] not in ended]
-        due = [wait for wait in waits if wait[0] == 0.0]
+        soonest_ms, due = None, list[_Stream]()
+        for stream in streams:
+            wait_ms = None if stream in ended else self._wait_ms(stream, costs, now)
+            if wait_ms == 0.0:
+                due.append(stream)
+            elif wait_ms is not None:
+                soonest_ms = wait_ms if soonest_ms is None else min(soonest_ms, wait_ms)
         if due:
-            self._decode(min(due, key=lambda wait: wait[1])[2], costs)
+            self._decode(min(due, key=lambda stream: self._in_hand_ms(stream, now)))
+        if due or ended:
             return 0.0
-        if ended:
-            return 0.0
-        return min((wait_ms / 1000.0 for wait_ms, _, _ in waits if wait_ms is not None), default=None)
+        return None if soonest_ms is None else soonest_ms / 1000.0
 
     def _stream(self, slot: int, utterance: LiveUtterance) -> _Stream:
         """The slot's stream; a new utterance in it starts from silence."""
@@ -106,29 +117,33 @@ class CodecLoop:
 
     def _wait_ms(self, stream: _Stream, costs: Costs, now: float) -> float | None:
         """0 when the stream's block must go now, the time until it must, None while only an event can change that."""
-        utterance = stream.utterance
-        gathered = utterance.frames.used
+        utterance, gathered = stream.utterance, stream.utterance.frames.used
+        if gathered != stream.gathered:
+            stream.gathered, stream.arrived_at = gathered, now
         if gathered == 0 or utterance.stopping is not None or not utterance.pcm.writable:
             return None
         if gathered >= self._ceiling or utterance.talker_end is not None:
             return 0.0
         in_hand_ms = self._in_hand_ms(stream, now)
-        if in_hand_ms <= 0.0:  # the start, or a new start after the sound ran out
-            return 0.0 if utterance.starved or gathered >= self._first(stream, costs) else None
-        if block_due(costs, gathered, in_hand_ms, self._ceiling, self._margin_ms):
+        if in_hand_ms <= 0.0:
+            return 0.0 if utterance.starved or gathered >= self._start_block(stream, costs) else None
+        next_in_ms = max(costs.step_ms - 1000.0 * (now - stream.arrived_at), 0.0)
+        if block_due(costs, gathered, next_in_ms, in_hand_ms, self._ceiling, self._margin_ms):
             return 0.0
-        return max(in_hand_ms - self._margin_ms - costs.step_ms - costs.codec_ms(gathered + 1), 0.1)
+        return max(spare_ms(costs, gathered, in_hand_ms, self._margin_ms), _LEAST_WAIT_MS)
 
-    def _first(self, stream: _Stream, costs: Costs) -> int:
-        wished = stream.utterance.request.initial_codec_chunk_frames
-        if stream.decoded == 0 and wished is not None:
-            return wished
-        return first_block(costs, self._ceiling, self._margin_ms)
+    def _start_block(self, stream: _Stream, costs: Costs) -> int:
+        """Frames to gather before the sound starts, or starts again after it ran out."""
+        if stream.start_block is None:
+            wished = stream.utterance.request.initial_codec_chunk_frames if stream.decoded == 0 else None
+            stream.start_block = wished or first_block(costs, self._ceiling, self._margin_ms)
+        return stream.start_block
 
-    def _decode(self, stream: _Stream, costs: Costs) -> None:
+    def _decode(self, stream: _Stream) -> None:
         """Decode what was gathered, at most a block, and hand it over."""
         utterance = stream.utterance
-        most = self._ceiling if stream.decoded else self._first(stream, costs)
+        wished = utterance.request.initial_codec_chunk_frames
+        most = self._ceiling if stream.decoded or wished is None else wished
         began = self._clock()
         frames = utterance.frames.read_into(self._block[:most])
         if frames == 0:  # it was stopped just now
@@ -138,7 +153,7 @@ class CodecLoop:
             now = self._clock()
             utterance.pcm.write_nowait(pcm)
         except RingClosedError:
-            utterance.stop("the reader's listener failed")  # a cancelled reader has said so before, and stands
+            utterance.stop("the reader's listener failed")  # a cancelled reader has said so before, and that stands
             return
         except Exception as error:
             utterance.stop(f"the sound could not be decoded: {error}")
@@ -146,10 +161,11 @@ class CodecLoop:
         took_ms = 1000.0 * (now - began)
         self._costs.codec_took(frames, took_ms)
         progress = utterance.progress
-        if progress.samples == 0:
+        if stream.decoded == 0:
             progress.first_audio_ms = 1000.0 * (now - utterance.ready_at)
         if self._in_hand_ms(stream, now) <= 0.0:
             stream.heard_from = now - stream.decoded * self._frame.frame_ms / 1000.0
+        stream.start_block = None
         stream.decoded += frames
         progress.samples += len(pcm)
         progress.codec_ms += took_ms

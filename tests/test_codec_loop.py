@@ -1,0 +1,185 @@
+"""The codec's loop in time that is made up: frames come, calls take, and the sound must not run out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from engines.chunk_policy import Costs, first_block
+from engines.codec import Codec
+from engines.codec_loop import CodecLoop
+from engines.contract import End, Layout, Pcm, Sampling, SpeechRequest
+from engines.costs import CostModel
+from engines.prompt import PromptBuilder
+from engines.ring import Ring
+from engines.sampling import resolve_sampling
+from engines.scheduler import Scheduler
+from engines.utterance import LiveUtterance, Stop
+from tests import fake_voice
+
+BUNDLE = fake_voice.bundle()
+FRAME = BUNDLE.manifest.frame
+PROMPTS = PromptBuilder(BUNDLE)
+CEILING = 6
+
+
+class KnownCosts(CostModel):
+    """Costs that are known from the start."""
+
+    def __init__(self, costs: Costs) -> None:
+        super().__init__(costs.frame_ms)
+        self._known = costs
+
+    def snapshot(self) -> Costs:
+        return self._known
+
+
+@dataclass
+class World:
+    """A clock, a talker that makes a frame every step, and a codec whose calls take their time."""
+
+    costs: Costs
+    frames: int
+    first: int | None = None
+    now_ms: float = 0.0
+    made: int = 0
+    blocks: list[int] = field(default_factory=list)
+    decoded_at_ms: list[float] = field(default_factory=list)
+
+    most_frames = CEILING
+
+    def __post_init__(self) -> None:
+        request = SpeechRequest(layout=Layout.STREAMING, initial_codec_chunk_frames=self.first)
+        self.utterance = LiveUtterance(
+            request,
+            PROMPTS.plan(request),
+            resolve_sampling(Sampling(), 0, BUNDLE.manifest.sampling),
+            prompts=PROMPTS,
+            text_ids=BUNDLE.manifest.text_ids,
+            most_text=9,
+            frames=Ring(10_000, (FRAME.codebooks,), "i4"),
+            pcm=Ring(100_000),
+            wake=lambda: None,
+            clock=self.clock,
+        )
+        scheduler = Scheduler(1, 0)
+        scheduler.enter(self.utterance)
+        self.utterance.feed((30,))
+        scheduler.admit()
+        self.loop = CodecLoop(
+            FRAME,
+            cast("Codec", self),
+            scheduler,
+            KnownCosts(self.costs),
+            margin_ms=0.0,
+            slot_free=lambda: None,
+            clock=self.clock,
+        )
+
+    def clock(self) -> float:
+        return self.now_ms / 1000.0
+
+    def begin(self, slot: int) -> None:
+        """The codec's."""
+
+    def decode(self, slot: int, codes: np.ndarray) -> Pcm:
+        """The codec's: time passes, frames come meanwhile."""
+        self.pass_to(self.now_ms + self.costs.codec_ms(len(codes)))
+        self.blocks.append(len(codes))
+        self.decoded_at_ms.append(self.now_ms)
+        return np.zeros(len(codes) * FRAME.samples_per_frame, dtype=np.float32)
+
+    def pass_to(self, then_ms: float) -> None:
+        self.now_ms = then_ms
+        while self.made < self.frames and (self.made + 1) * self.costs.step_ms <= then_ms + 1e-9:
+            self.utterance.frames.write_nowait(np.zeros((1, FRAME.codebooks), np.int32))
+            self.made += 1
+        if self.made == self.frames and self.utterance.talker_end is None:
+            self.utterance.talker_left(Stop(End.END))
+
+    def run(self) -> None:
+        """Tick until the utterance has ended."""
+        while not self.utterance.outcome.done():
+            pause_s = self.loop.tick()
+            if pause_s == 0.0:
+                continue
+            events = [] if self.made == self.frames else [(self.made + 1) * self.costs.step_ms]
+            events += [] if pause_s is None else [self.now_ms + 1000.0 * pause_s]
+            assert events, "it sleeps for ever"
+            self.pass_to(min(events))
+
+    def shortfall_ms(self) -> float:
+        """The most that a block came too late for a listener who started with the first one."""
+        played_ms = self.decoded_at_ms[0] + FRAME.frame_ms * np.cumsum(self.blocks)
+        return float(np.max(np.array(self.decoded_at_ms[1:]) - played_ms[:-1], initial=-np.inf))
+
+
+def costs_of(step_ms: float, call_ms: float, per_frame_ms: float) -> Costs:
+    return Costs(FRAME.frame_ms, step_ms, call_ms, per_frame_ms)
+
+
+some_costs = st.builds(
+    costs_of,
+    st.integers(1, 80).map(float),
+    st.integers(0, 150).map(float),
+    st.integers(0, 60).map(float),
+)
+
+
+@settings(deadline=None)
+@given(costs=some_costs)
+def test_the_sound_does_not_run_out(costs: Costs) -> None:
+    assume(first_block(costs, CEILING) < CEILING)
+    world = World(costs, frames=7 * CEILING)
+    world.run()
+    assert sum(world.blocks) == world.frames
+    assert world.shortfall_ms() < 1.0  # least pauses of the loop; a real engine keeps a margin
+
+
+@settings(deadline=None)
+@given(costs=some_costs)
+def test_no_smaller_start_would_do(costs: Costs) -> None:
+    first = first_block(costs, CEILING)
+    assume(1 < first < CEILING)
+    world = World(costs, frames=9 * CEILING, first=first - 1)
+    world.run()
+    assert world.shortfall_ms() > -1.0
+
+
+@settings(deadline=None)
+@given(costs=some_costs, frames=st.integers(1, 40), first=st.integers(1, CEILING))
+def test_every_frame_is_decoded_once(costs: Costs, frames: int, first: int) -> None:
+    world = World(costs, frames, first)
+    world.run()
+    assert sum(world.blocks) == frames
+    assert world.blocks[0] == min(first, frames)
+    assert max(world.blocks) <= CEILING
+    assert world.utterance.outcome.result(0).samples == frames * FRAME.samples_per_frame
+
+
+def test_blocks_grow_to_the_ceiling() -> None:
+    world = World(costs_of(20.0, 30.0, 5.0), frames=60)
+    world.run()
+    assert world.blocks[0] == 1
+    assert world.blocks[-2] == CEILING
+
+
+def test_a_frame_that_comes_late_does_not_hold_up_the_others() -> None:
+    """The talker falls silent with frames gathered: they are decoded before the sound runs out."""
+    world = World(costs_of(20.0, 5.0, 5.0), frames=1000)
+    world.loop.tick()
+    world.pass_to(25.0)
+    assert world.loop.tick() == 0.0
+    world.pass_to(45.0)
+    world.frames = world.made  # no further frame comes; the talker has not said why
+    pause_s = world.loop.tick()
+    assert pause_s is not None
+    world.now_ms += 1000.0 * pause_s + 0.1
+    in_hand_ms = world.decoded_at_ms[0] + FRAME.frame_ms - world.now_ms
+    assert 10.0 <= in_hand_ms <= 20.0
+    assert world.loop.tick() == 0.0
+    assert len(world.blocks) == 2
