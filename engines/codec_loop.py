@@ -37,10 +37,6 @@ class _Stream:
     """Frames decoded."""
     heard_from: float = 0.0
     """When its first sample was there, by the clock, seconds; later by as much as the sound has paused since."""
-    gathered: int = 0
-    """Frames waiting when they were last counted."""
-    arrived_at: float = 0.0
-    """When that count last changed, by the clock, seconds."""
     start_block: int | None = None
     """Frames to gather before the sound starts, or starts again; decided once per start."""
 
@@ -118,8 +114,6 @@ class CodecLoop:
     def _wait_ms(self, stream: _Stream, costs: Costs, now: float) -> float | None:
         """0 when the stream's block must go now, the time until it must, None while only an event can change that."""
         utterance, gathered = stream.utterance, stream.utterance.frames.used
-        if gathered != stream.gathered:
-            stream.gathered, stream.arrived_at = gathered, now
         if gathered == 0 or utterance.stopping is not None or not utterance.pcm.writable:
             return None
         if gathered >= self._ceiling or utterance.talker_end is not None:
@@ -127,7 +121,7 @@ class CodecLoop:
         in_hand_ms = self._in_hand_ms(stream, now)
         if in_hand_ms <= 0.0:
             return 0.0 if utterance.starved or gathered >= self._start_block(stream, costs) else None
-        next_in_ms = max(costs.step_ms - 1000.0 * (now - stream.arrived_at), 0.0)
+        next_in_ms = max(costs.step_ms - 1000.0 * (now - utterance.progress.frame_at), 0.0)
         if block_due(costs, gathered, next_in_ms, in_hand_ms, self._ceiling, self._margin_ms):
             return 0.0
         return max(spare_ms(costs, gathered, in_hand_ms, self._margin_ms), _LEAST_WAIT_MS)

@@ -177,6 +177,7 @@ class TalkerLoop:
             self._end(turn, Stop(End.END))
             return
         progress = turn.utterance.progress
+        progress.frame_at = self._clock()
         turn.utterance.frames.write_nowait(codes)
         if progress.codes is not None:
             progress.codes[progress.frames] = codes[0]

@@ -24,9 +24,11 @@ from engines.sampling import ResolvedSampling
 
 @dataclass(slots=True)
 class Progress:
-    """What was done so far; times in milliseconds."""
+    """What was done so far; each field has one writer."""
 
     frames: int = 0
+    frame_at: float = 0.0
+    """When the last frame was made, by the clock, seconds."""
     prefill_ms: float = 0.0
     talker_ms: float = 0.0
     codes: Codes | None = None

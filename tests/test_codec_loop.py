@@ -98,6 +98,7 @@ class World:
         while self.made < self.frames and (self.made + 1) * self.costs.step_ms <= then_ms + 1e-9:
             self.utterance.frames.write_nowait(np.zeros((1, FRAME.codebooks), np.int32))
             self.made += 1
+            self.utterance.progress.frame_at = self.made * self.costs.step_ms / 1000.0
         if self.made == self.frames and self.utterance.talker_end is None:
             self.utterance.talker_left(Stop(End.END))
 
