@@ -47,6 +47,18 @@ class Costs:
         return Costs(self.frame_ms, self.step_ms, self.codec_call_ms * calls, self.codec_frame_ms * calls)
 
 
+def widest_block(costs: Costs, call_ms: float, ceiling: int) -> int:
+    """The most frames, 1 to `ceiling`, whose codec call takes no longer than `call_ms`.
+
+    A call cannot be broken off, so this bounds how long a cancelled utterance holds its slot and others wait. Where
+    calls are dear in themselves it allows four times their own cost for frames, so that they stay worth making.
+    """
+    for_frames_ms = max(call_ms - costs.codec_call_ms, 4.0 * costs.codec_call_ms)
+    if costs.codec_frame_ms * ceiling <= for_frames_ms:
+        return ceiling
+    return max(1, int(for_frames_ms / costs.codec_frame_ms))
+
+
 def block_due(
     costs: Costs, gathered: int, next_in_ms: float, in_hand_ms: float, ceiling: int, margin_ms: float = 0.0
 ) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engines.chunk_policy import Costs, block_due, first_block, spare_ms
+from engines.chunk_policy import Costs, block_due, first_block, spare_ms, widest_block
 from engines.codec import Codec
 from engines.costs import CostModel
 from engines.errors import RingClosedError
@@ -51,16 +51,21 @@ class CodecLoop:
         scheduler: Scheduler,
         costs: CostModel,
         *,
+        call_ms: float,
         margin_ms: float,
         slot_free: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:
-        """`margin_ms`: sound that should stay in hand. `slot_free` is called when a slot was given back."""
+        """`call_ms`: what a codec call should take at most; `margin_ms`: sound that should stay in hand.
+
+        `slot_free` is called when a slot was given back.
+        """
         self._frame, self._codec, self._scheduler, self._costs = frame, codec, scheduler, costs
-        self._margin_ms, self._slot_free, self._clock = margin_ms, slot_free, clock
-        self._ceiling = codec.most_frames
+        self._call_ms, self._margin_ms = call_ms, margin_ms
+        self._slot_free, self._clock = slot_free, clock
+        self._ceiling = codec.most_frames  # of the present tick
         self._streams: dict[int, _Stream] = {}
-        self._block = np.empty((self._ceiling, frame.codebooks), dtype=np.int32)
+        self._block = np.empty((codec.most_frames, frame.codebooks), dtype=np.int32)
 
     def tick(self) -> float | None:
         """Decode one block; returns 0 when there may be more, else the seconds until one is due (None: by the bell)."""
@@ -69,7 +74,9 @@ class CodecLoop:
         for stream in ended:
             self._end(stream)
         now = self._clock()
-        costs = self._costs.snapshot().under_load(len(streams))
+        costs = self._costs.snapshot()
+        self._ceiling = widest_block(costs, self._call_ms, self._codec.most_frames)
+        costs = costs.under_load(len(streams))
         soonest_ms, due = None, list[_Stream]()
         for stream in streams:
             wait_ms = None if stream in ended else self._wait_ms(stream, costs, now)
@@ -116,7 +123,7 @@ class CodecLoop:
         utterance, gathered = stream.utterance, stream.utterance.frames.used
         if gathered == 0 or utterance.stopping is not None or not utterance.pcm.writable:
             return None
-        if gathered >= self._ceiling or utterance.talker_end is not None:
+        if utterance.talker_end is not None:
             return 0.0
         in_hand_ms = self._in_hand_ms(stream, now)
         if in_hand_ms <= 0.0:

@@ -58,6 +58,8 @@ class EngineConfig:
     """Let idle worker threads of a graph spin: a little faster, at the cost of the core."""
     codec_chunk_frames: int = 25
     """The most frames decoded at once."""
+    codec_call_ms: float = 250.0
+    """What one decoding should take at most, since it holds a cancelled slot and the others up; narrows blocks."""
     pcm_ring_s: float = 10.0
     """Sound that an utterance may be ahead of its reader, seconds."""
     underrun_margin_ms: float = 20.0
@@ -79,8 +81,9 @@ class EngineConfig:
         for name, bound in least.items():
             if not getattr(self, name) >= bound:
                 raise ValueError(f"{name} must be at least {bound}, not {getattr(self, name)}")
-        if not self.pcm_ring_s > 0.0:
-            raise ValueError(f"pcm_ring_s must be above 0, not {self.pcm_ring_s}")
+        for name in ("pcm_ring_s", "codec_call_ms"):
+            if not getattr(self, name) > 0.0:
+                raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
         if self.positions is not None and self.positions < 1:
             raise ValueError(f"positions must be at least 1, not {self.positions}")
 
@@ -115,6 +118,7 @@ class SpeechEngine:
             self._codec,
             self._scheduler,
             self._costs,
+            call_ms=config.codec_call_ms,
             margin_ms=config.underrun_margin_ms,
             slot_free=self._ring_talker,
             clock=clock,
@@ -144,7 +148,9 @@ class SpeechEngine:
     def warm_up(self) -> None:
         """Run every shape once, so that the first utterance is as fast as the tenth. Call it before any `start`."""
         if not self._talker_worker.started:
-            warm_up(self._talker, self._codec, self._bundle.manifest, self._costs, self._clock)
+            warm_up(
+                self._talker, self._codec, self._bundle.manifest, self._costs, self._config.codec_call_ms, self._clock
+            )
 
     def start(self, request: SpeechRequest) -> LiveUtterance:
         """Let an utterance in; it begins when there is text enough and a slot is free. Never waits.

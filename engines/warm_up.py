@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from engines.chunk_policy import widest_block
 from engines.codec import Codec
 from engines.contract import Sampling
 from engines.costs import CostModel
@@ -19,35 +20,44 @@ from engines.sampling import resolve_sampling
 from engines.talker import Talker
 
 _STEPS: Final = 3  # measured, after a first one that is not
+_CALLS: Final = (1, 4, 1)  # frames of the codec calls that tell what a wider one will take
 
 
-def warm_up(talker: Talker, codec: Codec, manifest: Manifest, costs: CostModel, clock: Callable[[], float]) -> None:
-    """Run prompts, steps of 1 to all slots, and codec calls of 1 frame and of a full block; all slots are idle after.
+def warm_up(
+    talker: Talker,
+    codec: Codec,
+    manifest: Manifest,
+    costs: CostModel,
+    call_ms: float,
+    clock: Callable[[], float],
+) -> None:
+    """Run a full piece of a prompt, steps of 1 to all slots, and codec calls up to the widest block; all idle after.
 
-    Raises `DeviceError` when a run fails. Nobody else may use `talker` and `codec` meanwhile.
+    `call_ms`: what a codec call should take at most. Raises `DeviceError` when a run fails. Nobody else may use
+    `talker` and `codec` meanwhile.
     """
     _warm_talker(talker, manifest, costs, clock)
-    for frames in (1, codec.most_frames, 1):
-        codec.begin(0)
-        codes = np.zeros((frames, manifest.frame.codebooks), dtype=np.int32)
-        codec.decode(0, codes)
+    codec.begin(0)
+    codec.decode(0, np.zeros((1, manifest.frame.codebooks), dtype=np.int32))
+    for frames in (*_CALLS, codec.most_frames):
+        most = widest_block(costs.snapshot(), call_ms, codec.most_frames)
+        codes = np.zeros((min(frames, most), manifest.frame.codebooks), dtype=np.int32)
         began = clock()
         codec.decode(0, codes)
-        costs.codec_took(frames, 1000.0 * (clock() - began))
+        costs.codec_took(len(codes), 1000.0 * (clock() - began))
 
 
 def _warm_talker(talker: Talker, manifest: Manifest, costs: CostModel, clock: Callable[[], float]) -> None:
-    rows = max(1, min(talker.piece_rows, talker.positions - (_STEPS + 1) * talker.slots))
-    piece = np.zeros((rows, manifest.talker.hidden), dtype=np.float32)
+    room = talker.positions - talker.slots - _STEPS
+    piece = np.zeros((max(1, min(talker.piece_rows, room)), manifest.talker.hidden), dtype=np.float32)
     for slot in range(talker.slots):
+        rows = piece if slot == 0 else piece[:1]
         talker.begin(slot, resolve_sampling(Sampling(), 0, manifest.sampling))
-        talker.prefill(slot, piece, piece, last=False)
-        talker.release(slot)
-        talker.prefill(slot, piece, piece, last=True)
+        talker.prefill(slot, rows, rows, last=True)
     for many in range(talker.slots, 0, -1):  # alone last: that is what a first utterance will meet
-        live = [slot for slot in range(many) if talker.length(slot) < talker.positions]
         for measured in range(_STEPS + 1 if many == 1 else 1):
-            if not live or talker.length(live[0]) >= talker.positions:
+            live = [slot for slot in range(many) if talker.length(slot) < talker.positions]
+            if not live:
                 break
             began = clock()
             talker.step(live)

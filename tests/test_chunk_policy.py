@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.chunk_policy import Costs, block_due, first_block, spare_ms
+from engines.chunk_policy import Costs, block_due, first_block, spare_ms, widest_block
 
 FRAME_MS = 80.0
 
@@ -62,3 +62,17 @@ def test_load_makes_codec_calls_dearer() -> None:
     costs = costs_of(30.0, 10.0, 5.0)
     assert costs.under_load(3) == costs_of(30.0, 30.0, 15.0)
     assert costs.under_load(0) == costs
+
+
+@given(costs=some_costs, call_ms=st.floats(1, 500), ceiling=st.integers(1, 30))
+def test_the_widest_block_is_bounded_in_time(costs: Costs, call_ms: float, ceiling: int) -> None:
+    widest = widest_block(costs, call_ms, ceiling)
+    assert 1 <= widest <= ceiling
+    assert widest == 1 or costs.codec_ms(widest) <= max(call_ms, 5.0 * costs.codec_call_ms) + 1e-6
+
+
+def test_the_widest_block_of_slow_fast_and_unknown_machines() -> None:
+    assert widest_block(costs_of(50.0, 10.0, 60.0), 250.0, 25) == 4
+    assert widest_block(costs_of(5.0, 2.0, 3.0), 250.0, 25) == 25
+    assert widest_block(costs_of(0.0, 0.0, 0.0), 250.0, 25) == 25
+    assert widest_block(costs_of(50.0, 200.0, 10.0), 250.0, 25) == 25

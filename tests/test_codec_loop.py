@@ -45,6 +45,7 @@ class World:
     costs: Costs
     frames: int
     first: int | None = None
+    call_ms: float = 1e9
     now_ms: float = 0.0
     made: int = 0
     blocks: list[int] = field(default_factory=list)
@@ -75,6 +76,7 @@ class World:
             cast("Codec", self),
             scheduler,
             KnownCosts(self.costs),
+            call_ms=self.call_ms,
             margin_ms=0.0,
             slot_free=lambda: None,
             clock=self.clock,
@@ -184,3 +186,9 @@ def test_a_frame_that_comes_late_does_not_hold_up_the_others() -> None:
     assert 10.0 <= in_hand_ms <= 20.0
     assert world.loop.tick() == 0.0
     assert len(world.blocks) == 2
+
+
+def test_blocks_are_no_wider_than_a_call_may_take() -> None:
+    world = World(costs_of(20.0, 10.0, 30.0), frames=60, call_ms=100.0)
+    world.run()
+    assert max(world.blocks) == 3
