@@ -24,7 +24,8 @@ def main() -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # until sound is under way there is nothing to save
     try:
         code = _run()
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit does not fail on it again
         code = 128 + signal.SIGPIPE

@@ -260,6 +260,8 @@ class FileSink:
             return self._writer
         rewind = False
         if self._output == STDOUT:
+            if sys.stdout is None:
+                raise SinkError("standard output is closed; give a file name, or redirect it")
             self._file = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
         elif _is_special(Path(self._output)):
             self._file = os.fdopen(os.open(self._output, os.O_WRONLY | os.O_CLOEXEC), "wb")

