@@ -56,7 +56,7 @@ def speak(
     text: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[TEXT]...",
+            metavar="TEXT",
             show_default=False,
             help="What to say; without it, standard input is spoken as it arrives.",
         ),
