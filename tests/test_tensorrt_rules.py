@@ -1,0 +1,133 @@
+"""Every graph for TensorRT, tiny and at its true size, obeys the table of what TensorRT takes; and the table bites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, helper
+
+from export.attention_tensorrt import AttentionForm
+from export.errors import ExportError
+from export.graph import GraphBuilder
+from export.lowering import Precision
+from export.payload import Payload
+from export.tensorrt import SLOTS, FrameShape, Role, TensorRtChoice, TensorRtSource, build_tensorrt
+from export.tensorrt_rules import Version, faults_of
+from tests.tensorrt_machine import source_of
+from tests.true_shapes import HIDDEN, true_source
+
+OLDEST: dict[AttentionForm, Version] = {AttentionForm.IN_PLACE: (10, 15), AttentionForm.ROWS: (10, 3)}
+
+
+def check(source: TensorRtSource, choice: TensorRtChoice) -> None:
+    graphs = build_tensorrt(source, choice)
+    for role in graphs.graphs:
+        assert faults_of(graphs.model(role), OLDEST[choice.form]) == []
+
+
+@pytest.fixture(scope="module")
+def tiny_source(tiny_checkpoint: Path) -> TensorRtSource:
+    return source_of(tiny_checkpoint, 64)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("precision", Precision)
+@pytest.mark.parametrize("form", AttentionForm)
+def test_tiny_graphs(
+    tiny_source: TensorRtSource, form: AttentionForm, precision: Precision, dtype: type[np.floating]
+) -> None:
+    check(tiny_source, TensorRtChoice(form, FrameShape.STEPPED, dtype, precision, 2, 64))
+
+
+@pytest.mark.parametrize("slots", SLOTS)
+@pytest.mark.parametrize("form", AttentionForm)
+def test_tiny_unrolled_graphs(tiny_source: TensorRtSource, form: AttentionForm, slots: int) -> None:
+    check(tiny_source, TensorRtChoice(form, FrameShape.UNROLLED, slots=slots, positions=64))
+
+
+@pytest.mark.parametrize("precision", Precision)
+@pytest.mark.parametrize("form", AttentionForm)
+@pytest.mark.parametrize("size", HIDDEN)
+def test_stepped_graphs_at_their_true_size(size: str, form: AttentionForm, precision: Precision) -> None:
+    check(true_source(size), TensorRtChoice(form, FrameShape.STEPPED, precision=precision))
+
+
+@pytest.mark.parametrize("form", AttentionForm)
+@pytest.mark.parametrize("size", HIDDEN)
+def test_unrolled_graphs_at_their_true_size(size: str, form: AttentionForm) -> None:
+    check(true_source(size), TensorRtChoice(form, FrameShape.UNROLLED))
+
+
+def test_the_payload_at_true_size_is_what_the_types_say() -> None:
+    """Bytes of the 0.6B voice without its codec: int4 in blocks of 128, all that is not quantised in float16."""
+    graphs = build_tensorrt(true_source("0.6B"), TensorRtChoice(precision=Precision.INT4))
+    codec = 105_639_617 + 16 * 2048 * 512
+    quantised = 440_467_456 - 28 * 2 * 1024 + 5 * 15_728_640  # talker layers and predictor layers, norms apart
+    wide = 3072 * 1024 * 2 + 15 * 2 * 2048 * 1024
+    expected = quantised * (0.5 + 2 / 128) + 2 * (wide + codec)
+    assert graphs.payload.nbytes == pytest.approx(expected, rel=0.02)
+
+
+def test_other_numbers_of_slots_are_refused() -> None:
+    with pytest.raises(ExportError, match="3 slots"):
+        TensorRtChoice(slots=3)
+
+
+Fill = Callable[[GraphBuilder], str]
+
+
+def one_node(fill: Fill, opset: int = 24) -> ModelProto:
+    g = GraphBuilder("one", Payload(), opset)
+    g.input("x", np.float32, (1, 2, 3, 16))
+    g.input("h", np.float16, (1, 2, 3, 16))
+    g.input("cache", np.float32, (1, 2, "P", 16))
+    g.input("at", np.int64, (1,))
+    value = fill(g)
+    made = g.model("none")
+    made.graph.output.append(helper.make_empty_tensor_value_info(value))
+    made.graph.node.extend(g._nodes)
+    made.graph.input.extend(g._inputs)
+    made.graph.initializer.extend(g._inline.values())
+    return made
+
+
+@pytest.mark.parametrize(
+    ("fill", "said"),
+    [
+        (lambda g: g.op("Swish", "x"), "not known"),
+        (lambda g: g.op("Gelu", "x", domain="com.microsoft"), "not known"),
+        (lambda g: g.op("Softmax", "h", axis=-1), "type FLOAT16"),
+        (lambda g: g.op("Attention", "x", "x", "x"), "give scale"),
+        (lambda g: g.op("Attention", "x", "x", "x", "", "x", "x", scale=1.0), "left out"),
+        (lambda g: g.ops("Attention", "x", "x", "x", outputs=3, scale=1.0)[0], "only one output"),
+        (lambda g: g.op("TensorScatter", "cache", "x", "at", axis=-2, mode="circular"), "circular"),
+        (lambda g: g.op("TensorScatter", "cache", "x", "at", axis=-2), "must be fixed"),
+        (lambda g: g.op("TensorScatter", g.op("Mul", "x", "x"), "x", "at", axis=-2), "in place"),
+        (lambda g: g.op("Reshape", "x", g.op("Shape", "x")), "must be a constant"),
+        (lambda g: g.op("Mul", "x", g.const(np.inf, np.float32)), "not finite"),
+        (lambda g: g.op("Cast", "x", to=TensorProto.DOUBLE), "casts to this type"),
+    ],
+)
+def test_faults_are_found(fill: Fill, said: str) -> None:
+    assert any(said in fault for fault in faults_of(one_node(fill), (10, 15)))
+
+
+def test_older_versions_know_less() -> None:
+    def fill(g: GraphBuilder) -> str:
+        return g.op("RMSNormalization", "x", g.const(np.ones(16), np.float32), axis=-1)
+
+    assert faults_of(one_node(fill), (10, 15)) == []
+    older = faults_of(one_node(fill), (10, 13))
+    assert any("came with TensorRT 10.15" in fault for fault in older)
+    assert any("opsets" in fault for fault in older)
+
+
+def test_the_step_graph_is_the_same_whatever_the_slots(tiny_source: TensorRtSource) -> None:
+    nodes = [
+        build_tensorrt(tiny_source, TensorRtChoice(shape=FrameShape.STEPPED, slots=slots)).model(Role.STEP).graph.node
+        for slots in (1, 8)
+    ]
+    assert nodes[0] == nodes[1]
