@@ -96,6 +96,10 @@ class TextFrontEnd:
         tokenizer = TextTokenizer.open(info.tokenizer)
         return cls(tokenizer, language=language, normalize=normalize, pronouncer=pronouncer, bounds=bounds)
 
+    def fresh(self, *, language: str = "auto", normalize: bool = True) -> TextFrontEnd:
+        """One for another stream of text, sharing what this one has opened; both belong to the same thread."""
+        return TextFrontEnd(self._tokenizer, language=language, normalize=normalize, pronouncer=self._pronouncer)
+
     def feed(self, text: str) -> list[TextPiece]:
         """Take text as it comes, even parts of words; give the pieces that are now certain."""
         pieces: list[TextPiece] = []

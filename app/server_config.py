@@ -1,7 +1,7 @@
 """The parts of the configuration only the daemon reads.
 
-Purpose: sections for the server, its limits, security and logs, with their bounds. Knows: names, units, bounds, defaults.
-Does not know: what the settings do; `config.toml` gives the reasons.
+Purpose: sections for the server, its limits, security and logs, with their bounds. Knows: names, units, bounds,
+defaults. Does not know: what the settings do; `config.toml` gives the reasons.
 """
 
 from __future__ import annotations

@@ -1,0 +1,286 @@
+"""One client's socket: the shell around the conversation.
+
+Purpose: read messages, hand them to the protocol, do what its events say, send what it allows, and leave nothing behind
+when the client goes. Knows: websockets, tasks, deadlines. Does not know: the order of messages (the protocol's), how
+speech is made (the context's).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
+
+from app.audio_format import offers
+from app.config import Config
+from app.context import ContextReport, ListenerLeftError, Pools, SpeakingContext, plan
+from app.gate import Gate
+from app.logs import log_context
+from app.messages import PROTOCOL, Limits, ProtocolError, Ready
+from app.metrics import Metrics
+from app.protocol import Asked, Event, Fed, Outcome, Refused, SpeechProtocol, Start, TokenShown, Told
+from app.protocol_table import Step
+from app.security import Guard
+from app.voices import OpenModel, VoiceTable
+
+NOT_AUTHORISED: Final = 4401
+FULL: Final = 4429
+RESTARTING: Final = 1012
+TRY_LATER: Final = 1013
+_REASON_BYTES: Final = 120
+"""A close frame has room for 123."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Services:
+    """What all connections share. `config`, `guard` and `voices` are replaced as a whole by a reload."""
+
+    config: Config
+    guard: Guard
+    voices: VoiceTable | None
+    """None while they are being opened."""
+    pools: Pools
+    gate: Gate
+    metrics: Metrics
+    open_model: OpenModel
+
+
+def limits_of(config: Config) -> Limits:
+    """What a client is told about its bounds."""
+    limits = config.limits
+    return Limits(
+        message_bytes=limits.message_bytes,
+        contexts=limits.contexts,
+        text_characters=limits.text_characters,
+        flushes=limits.flushes,
+        context_idle_s=limits.context_idle_s,
+    )
+
+
+class Connection:
+    """One socket; used once, on the loop."""
+
+    def __init__(
+        self, socket: ServerConnection, services: Services, voices: VoiceTable, *, raw: bool, authorised: bool
+    ) -> None:
+        self.session: Final = secrets.token_hex(6)
+        self._socket = socket
+        self._services = services
+        self._voices = voices
+        self._config = services.config
+        self._protocol = SpeechProtocol(limits_of(services.config), raw=raw)
+        self._authorised = authorised
+        self._loop = asyncio.get_running_loop()
+        self._contexts: dict[int, SpeakingContext] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._opened_at = self._last_heard = self._last_taken = self._pinged_at = self._loop.time()
+
+    @property
+    def speaking(self) -> bool:
+        """Whether a context is open."""
+        return bool(self._contexts)
+
+    async def run(self) -> None:
+        """Serve until the client leaves or is sent away; then end its contexts, and wait for the engine to let go."""
+        try:
+            if self._authorised:
+                await self._welcome()
+            async for data in self._socket:
+                self._last_heard = self._loop.time()
+                for message in self._protocol.messages(data):
+                    await self._on(self._protocol.receive(message))
+        except (ConnectionClosed, ListenerLeftError):
+            pass
+        finally:
+            for context in self._contexts.values():
+                context.cancel()
+            if self._tasks:
+                await asyncio.wait(self._tasks)
+
+    async def close(self, code: int, reason: str) -> None:
+        """Send the client away; returns when the closing handshake is over or has taken too long."""
+        await self._socket.close(code, _fitting(reason))
+
+    def check(self) -> str | None:
+        """To be called about once a second: deadlines. Returns why the peer was sent away, if it was."""
+        now, limits = self._loop.time(), self._config.limits
+        if not self._authorised and now - self._opened_at > limits.handshake_s:
+            return self._send_away(NOT_AUTHORISED, "not_authorised", "no token came in time")
+        alive_at = max(self._last_heard, self._last_taken)
+        if now - alive_at > limits.peer_timeout_s:
+            self._socket.transport.abort()  # nobody is there to read a close frame
+            return "dead_peer"
+        if not self._contexts and now - alive_at > limits.idle_s:
+            return self._send_away(1000, "idle_socket", f"idle for {limits.idle_s:g} s")
+        if now - max(alive_at, self._pinged_at) > limits.ping_s:
+            self._pinged_at = now
+            self._later(self._ping())
+        return None
+
+    def cancel_all(self) -> None:
+        """End every context now."""
+        for context in self._contexts.values():
+            context.cancel()
+
+    # -- in -----------------------------------------------------------------------------------------------------------
+
+    async def _on(self, event: Event) -> None:
+        if isinstance(event, TokenShown):
+            await self._authorise(event.token)
+        elif not self._authorised:
+            await self.close(NOT_AUTHORISED, "show the token first: an Authorization header, or an 'authorise' message")
+        elif isinstance(event, Fed):
+            if (context := self._contexts.get(event.number)) is not None:  # it may just have ended
+                context.feed(event.text)
+            if event.sequence is not None:
+                await self._send(self._protocol.ack(event.number, event.sequence))
+        elif isinstance(event, Told):
+            self._tell(event.number, event.step)
+        elif isinstance(event, Start):
+            await self._start(event)
+        elif isinstance(event, Asked):
+            await self._send(self._protocol.ready(self._ready()))
+        else:
+            await self._refuse(event)
+
+    async def _authorise(self, token: str) -> None:
+        if not self._services.guard.knows(token):
+            self._services.metrics.refused("not_authorised")
+            await self.close(NOT_AUTHORISED, "this is not the token")
+        elif not self._authorised:
+            self._authorised = True
+            await self._welcome()
+
+    async def _refuse(self, event: Refused) -> None:
+        self._services.metrics.refused(event.error.code)
+        await self._send(self._protocol.error(event.error))
+        if self._protocol.raw:
+            await self.close(1008, f"{event.error.code}: {event.error}")
+
+    def _tell(self, number: int, step: Step) -> None:
+        context = self._contexts.get(number)
+        if context is None:
+            return
+        if step is Step.FLUSH:
+            context.flush(partial(self._flushed, number))
+        elif step is Step.END:
+            context.end()
+        else:
+            context.cancel()
+
+    async def _start(self, event: Start) -> None:
+        gate = self._services.gate
+        try:
+            planned = plan(event.message, self._voices_now())
+            gate.enter_context(event.message.context)
+        except ProtocolError as error:
+            message = self._protocol.refuse(event.number, error.code, str(error))
+            self._services.metrics.refused(error.code)
+            await self._send(message)
+            if self._protocol.raw:
+                await self.close(TRY_LATER if error.code in {"busy", "shutting_down"} else 1008, str(error))
+            return
+        send = partial(self._send_block, event.number)
+        context = SpeakingContext(planned, self._config, self._services.pools, send, self)
+        self._contexts[event.number] = context
+        started = self._protocol.started(event.number, planned.audio.encoding, planned.audio.sample_rate_hz)
+        self._later(self._speak(event.number, event.message.context, context))
+        await self._send(started)
+
+    def _voices_now(self) -> VoiceTable:
+        """The present table; a socket outlives a reload."""
+        return self._services.voices or self._voices
+
+    async def _welcome(self) -> None:
+        await self._send(self._protocol.ready(self._ready()))
+
+    def _ready(self) -> Ready:
+        voices = self._voices_now()
+        info = voices.default.model.info
+        return Ready(
+            protocol=PROTOCOL,
+            session=self.session,
+            voices=voices.names,
+            languages=voices.languages,
+            formats=offers(),
+            limits=limits_of(self._config),
+            frame_ms=1000.0 * info.samples_per_frame / info.sample_rate_hz,
+        )
+
+    # -- out ----------------------------------------------------------------------------------------------------------
+
+    async def _speak(self, number: int, name: str, context: SpeakingContext) -> None:
+        """The life of one context."""
+        began = self._loop.time()
+        try:
+            report = await context.run()
+        finally:
+            del self._contexts[number]
+            self._services.gate.leave_context(self._loop.time() - began)
+        self._services.metrics.context_ended(report)
+        log_context(self.session, name, report, "".join(context.spoken) if self._config.log.text else None)
+        with contextlib.suppress(ListenerLeftError):
+            await self._last_words(number, name, report)
+
+    async def _last_words(self, number: int, name: str, report: ContextReport) -> None:
+        if report.error is not None:
+            self._services.metrics.refused(report.error.code)
+            await self._send(self._protocol.error(ProtocolError(report.error.code, str(report.error), name)))
+        outcome: Outcome = report.outcome.value
+        await self._send(
+            self._protocol.done(
+                number,
+                outcome,
+                frames=report.frames,
+                audio_ms=round(report.audio_ms, 3),
+                first_audio_ms=None if report.first_audio_ms is None else round(report.first_audio_ms, 3),
+                engine_ms=round(report.engine_ms, 3),
+                underruns=report.listening.underruns,
+            )
+        )
+        if self._protocol.raw:
+            failed = report.error is not None
+            await self.close(1011 if failed else 1000, str(report.error) if failed else outcome)
+
+    async def _flushed(self, number: int) -> None:
+        await self._send(self._protocol.flushed(number))
+
+    async def _send_block(self, number: int, data: bytes, samples: int, last: bool) -> None:
+        await self._send(self._protocol.audio(number, data, samples, last=last))
+
+    async def _send(self, message: str | bytes | None) -> None:
+        """Send, and wait while the client is slow. Raises `ListenerLeftError`."""
+        if message is None:
+            return
+        try:
+            await self._socket.send(message)
+        except ConnectionClosed:
+            raise ListenerLeftError("the client has left") from None
+        self._last_taken = self._loop.time()
+
+    async def _ping(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            pong = await self._socket.ping()
+            await pong
+            self._last_heard = self._loop.time()
+
+    def _send_away(self, code: int, why: str, reason: str) -> str:
+        self._later(self.close(code, reason))
+        return why
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _fitting(reason: str) -> str:
+    """A close reason cut to what its frame holds."""
+    return reason.encode()[:_REASON_BYTES].decode(errors="ignore")

@@ -1,0 +1,238 @@
+"""One context: its text goes in, its sound goes out, and it ends once.
+
+Purpose: check a wish against the voices (`plan`), run the session that fulfils it (`SpeakingContext`), and say in the
+end what came of it. Knows: sessions, voices, formats, pacing. Does not know: sockets, JSON, the order of messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from app.audio_format import AudioFormat, FormatError, choose
+from app.config import Config
+from app.executor import BoundedExecutor, ExecutorFullError
+from app.messages import Code, ContextStart, ProtocolError
+from app.session import FrontEnd, Mark, SpeechSession
+from app.socket_sink import Listening, Pace, SendBlock, SocketSink
+from app.text_stream import ContextIdleError, TextStream
+from app.voices import Voice, VoiceError, VoiceTable
+from engines.contract import End, Sampling, SpeechRequest
+from engines.errors import EngineBusyError, EngineClosedError, RequestError, SpeechError
+
+_log = logging.getLogger(__name__)
+
+
+class ListenerLeftError(SpeechError):
+    """The socket is closed: there is nobody to speak to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A wish that was found possible."""
+
+    voice: Voice
+    audio: AudioFormat
+    request: SpeechRequest
+    instruct: str
+    fast: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextReport:
+    """What came of a context; times in milliseconds."""
+
+    outcome: End
+    error: ProtocolError | None
+    voice: str
+    encoding: str
+    segments: int
+    characters: int
+    frames: int
+    audio_ms: float
+    first_audio_ms: float | None
+    engine_ms: float
+    wall_ms: float
+    listening: Listening
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pools:
+    """Threads for work that is not the loop's."""
+
+    text: BoundedExecutor
+    audio: BoundedExecutor
+
+
+def plan(message: ContextStart, voices: VoiceTable) -> Plan:
+    """Check a wish against one table of voices. Raises `ProtocolError`."""
+    try:
+        voice = voices.find(message.voice)
+        info = voice.model.info
+        audio = choose(message.format.encoding, message.format.sample_rate, info.sample_rate_hz)
+    except VoiceError as error:
+        raise ProtocolError("unknown_voice", str(error), message.context) from None
+    except FormatError as error:
+        raise ProtocolError("bad_format", str(error), message.context) from None
+    language = (message.language or "auto").lower()
+    if language != "auto" and language not in info.languages:
+        known = ", ".join(dict.fromkeys(("auto", *info.languages)))
+        raise ProtocolError("unknown_language", f"'{voice.name}' speaks {known}, not '{language}'", message.context)
+    if message.instruct and not info.takes_instruct:
+        raise ProtocolError("bad_request", f"'{voice.name}' takes no 'instruct'; leave it out", message.context)
+    wishes = message.sampling
+    greedy = wishes.temperature == 0.0
+    sampling = Sampling(
+        greedy=greedy or None,
+        temperature=None if greedy else wishes.temperature,
+        top_k=wishes.top_k,
+        top_p=wishes.top_p,
+        repetition_penalty=wishes.repetition_penalty,
+    )
+    request = SpeechRequest(
+        voice=voice.speaker,
+        language=language,
+        sampling=sampling,
+        seed=secrets.randbits(31) if wishes.seed is None else wishes.seed,
+        max_frames=message.max_frames,
+        initial_codec_chunk_frames=message.initial_codec_chunk_frames,
+    )
+    return Plan(voice=voice, audio=audio, request=request, instruct=message.instruct or "", fast=message.pace == "fast")
+
+
+class SpeakingContext:
+    """Speaks one context's text; used once, on the loop."""
+
+    def __init__(
+        self,
+        planned: Plan,
+        config: Config,
+        pools: Pools,
+        send: SendBlock,
+        owner: object,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`owner`: whose share of the engine this counts against."""
+        self._plan = planned
+        self._pools = pools
+        self._owner = owner
+        self._clock = clock
+        self._began = clock()
+        self._characters = 0
+        ahead_ms = None if planned.fast else config.server.ahead_ms
+        pace = Pace(block_ms=config.server.block_ms, ahead_ms=ahead_ms)
+        self._sink = SocketSink(planned.audio, pace, pools.audio, send, clock)
+        self._text = TextStream(config.limits.context_idle_s, lambda: self._sink.listening.last_block_at or 0.0)
+        self._session: SpeechSession | None = None
+        self._cancelled = False
+        self._work: asyncio.Task[None] | None = None
+        self.spoken: Final[list[str]] = []
+        """The text, where the configuration wants it in the log."""
+        self._keep_text = config.log.text
+
+    def feed(self, text: str) -> None:
+        """Append text; never waits."""
+        self._characters += len(text)
+        if self._keep_text:
+            self.spoken.append(text)
+        if self._text.starved and not (self._session and self._session.speaking):
+            self._sink.listening.text_came()
+        self._text.feed(text)
+
+    def flush(self, reached: Callable[[], Awaitable[None]]) -> None:
+        """Speak what is there; `reached` is awaited when its sound is sent."""
+        self._text.mark(Mark(reached))
+
+    def end(self) -> None:
+        """No more text will come; idempotent."""
+        self._text.end()
+
+    def cancel(self) -> None:
+        """Stop at once; `run` returns when the engine has let go. Idempotent."""
+        self._cancelled = True
+        if self._session is not None:
+            self._session.cancel()
+        elif self._work is not None:
+            self._work.cancel()
+
+    async def run(self) -> ContextReport:
+        """Speak. Whatever goes wrong is in the report."""
+        error: ProtocolError | None = None
+        self._plan.voice.model.enter()
+        self._work = asyncio.ensure_future(self._speak())
+        try:
+            await self._work
+        except asyncio.CancelledError:
+            if not self._cancelled:
+                self._work.cancel()
+                await asyncio.wait((self._work,))
+                raise
+        except ListenerLeftError:
+            self._cancelled = True
+        except SpeechError as failure:
+            error = ProtocolError(_code(failure), str(failure))
+        except Exception as failure:
+            _log.exception("a context failed")
+            error = ProtocolError("internal", f"internal error ({type(failure).__name__}); the daemon's log says more")
+        finally:
+            self._plan.voice.model.leave()
+        return self._report(error)
+
+    async def _speak(self) -> None:
+        model = self._plan.voice.model
+        if self._cancelled:
+            return
+        front_end, ids = await self._pools.text.run(self._open)
+        self._session = SpeechSession(
+            client=model.client.share(self._owner),
+            front_end=front_end,
+            executor=self._pools.text,
+            sink=self._sink,
+            request=replace(self._plan.request, instruct_ids=ids),
+            clock=self._clock,
+        )
+        if self._cancelled:
+            self._session.cancel()
+        await self._session.run(aiter(self._text))
+
+    def _open(self) -> tuple[FrontEnd, tuple[int, ...]]:
+        reader = self._plan.voice.model.reader
+        ids = reader.instruct_ids(self._plan.instruct) if self._plan.instruct else ()
+        return reader.front_end(self._plan.request.language), ids
+
+    def _report(self, error: ProtocolError | None) -> ContextReport:
+        session, listening = self._session, self._sink.listening
+        outcome = End.ERROR if error else End.CANCELLED if self._cancelled else End.END
+        if session is not None and outcome is End.END:
+            outcome = session.report.outcome
+        return ContextReport(
+            outcome=outcome,
+            error=error,
+            voice=self._plan.voice.name,
+            encoding=self._plan.audio.encoding,
+            segments=session.report.segments if session else 0,
+            characters=self._characters,
+            frames=session.report.frames if session else 0,
+            audio_ms=1000.0 * listening.audio_s,
+            first_audio_ms=session.report.first_audio_ms if session else None,
+            engine_ms=session.report.compute_ms if session else 0.0,
+            wall_ms=1000.0 * (self._clock() - self._began),
+            listening=listening,
+        )
+
+
+def _code(failure: SpeechError) -> Code:
+    if isinstance(failure, (EngineBusyError, ExecutorFullError)):
+        return "busy"
+    if isinstance(failure, ContextIdleError):
+        return "idle"
+    if isinstance(failure, RequestError):
+        return "bad_request"
+    if isinstance(failure, EngineClosedError):
+        return "shutting_down"
+    return "engine_failed"

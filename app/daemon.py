@@ -1,0 +1,250 @@
+"""The daemon: what `speakd` runs, from the configuration to the last word.
+
+Purpose: put the parts together in the right order, and answer signals: SIGTERM and SIGINT end it in good order, SIGHUP
+reads the configuration again, SIGUSR1 writes down how things are. Knows: which part needs which. Does not know:
+messages, text, sound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Final, NoReturn
+
+import structlog
+
+from app import logs, security
+from app.config import Config, ConfigError, load_config
+from app.connection import Services
+from app.context import Pools
+from app.executor import BoundedExecutor
+from app.gate import Gate
+from app.http_pages import Sources
+from app.inline_executor import InlineExecutor
+from app.metrics import Metrics
+from app.pulse import Pulse
+from app.reload import check_sizes, reload_services
+from app.server import SpeakServer
+from app.socket_path import server_path
+from app.systemd_notify import SystemdNotify
+from app.threads import in_thread
+from app.voices import OpenModel, VoiceModel, VoiceTable, open_model
+from engines.errors import SpeechError
+
+_OPENING_S: Final = 60.0
+"""Patience asked of the service manager, again and again while an engine is being opened."""
+_CLOSE_S: Final = 1.0
+"""Engines that have not ended by then are left to the process's end."""
+_log: Final = structlog.stdlib.get_logger("speakd")
+
+
+class Daemon:
+    """One run of the daemon."""
+
+    def __init__(
+        self,
+        config: Config,
+        config_file: Path | None,
+        notify: SystemdNotify | None = None,
+        opener: OpenModel = open_model,
+    ) -> None:
+        """Raises `ConfigError` for what cannot be served."""
+        check_sizes(config)
+        self._file = config_file
+        self._tls = security.open_tls(config)
+        kind = BoundedExecutor if config.server.offload else InlineExecutor
+        pools = Pools(
+            text=kind("text", workers=config.text.workers, max_waiting=config.text.max_waiting),
+            audio=kind("audio", workers=config.audio.workers, max_waiting=config.audio.max_waiting),
+        )
+        self._figures = BoundedExecutor("figures", workers=1, max_waiting=8)
+        self.services = Services(
+            config=config,
+            guard=security.open_guard(config),
+            voices=None,
+            pools=pools,
+            gate=Gate(config),
+            metrics=Metrics(),
+            open_model=opener,
+        )
+        self.notify = notify or SystemdNotify()
+        self.pulse = Pulse(self.services, self.notify)
+        metrics = self.services.metrics
+        self.server = SpeakServer(
+            self.services,
+            Sources(
+                health=self.pulse.health,
+                ready=self.pulse.ready,
+                voices=lambda: self.services.voices,
+                metrics=metrics.text,
+                pool=self._figures,
+            ),
+        )
+        metrics.watch("speakd_sockets", "Sockets inside", lambda: self.services.gate.sockets)
+        metrics.watch("speakd_contexts_open", "Contexts open", lambda: self.services.gate.contexts)
+        metrics.watch_parts((pools.text, pools.audio), self._models)
+        self._stop = asyncio.Event()
+        self._reloading: asyncio.Task[None] | None = None
+        self.ready = asyncio.Event()
+        """Set when the first request would be as fast as the tenth."""
+
+    async def run(self) -> int:
+        """Serve until told to stop; returns the exit code."""
+        config = self.services.config
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        loop.add_signal_handler(signal.SIGHUP, self.reload)
+        loop.add_signal_handler(signal.SIGUSR1, self.write_statistics)
+        work: list[asyncio.Future[None]] = []
+        try:
+            unix = server_path(config.server.socket)
+            try:
+                await self.server.open(unix, self._tls)
+            except OSError as error:
+                raise ConfigError(f"cannot listen: {error}") from error
+            _log.info("listening", host=config.server.host, port=self.server.port, socket=str(unix) if unix else None)
+            opening = asyncio.ensure_future(self._open_voices())
+            stopped = asyncio.ensure_future(self._stop.wait())
+            work = [opening, stopped]  # type: ignore[list-item]
+            await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+            if opening.done():
+                opening.result()
+                work.append(asyncio.ensure_future(self.pulse.beat(self.stop)))
+                await stopped
+            return 1 if self.pulse.failure else 0
+        finally:
+            await self._end(work)
+
+    def stop(self) -> None:
+        """Begin to end; idempotent."""
+        self._stop.set()
+
+    def reload(self) -> None:
+        """Read the configuration again; one at a time."""
+        if self.services.voices is not None and (self._reloading is None or self._reloading.done()):
+            self._reloading = asyncio.ensure_future(self._reload())
+
+    def write_statistics(self) -> None:
+        """How things are, as one line in the log."""
+        services = self.services
+        _log.info(
+            "statistics",
+            sockets=services.gate.sockets,
+            connections=services.gate.connections,
+            contexts=services.gate.contexts,
+            text_pool=_fields(services.pools.text.statistics()),
+            audio_pool=_fields(services.pools.audio.statistics()),
+            engines={model.info.name: _fields(model.engine.statistics()) for model in self._models()},
+        )
+
+    def _models(self) -> tuple[VoiceModel, ...]:
+        return self.services.voices.models if self.services.voices is not None else ()
+
+    async def _open_voices(self) -> None:
+        config = self.services.config
+        patience = asyncio.ensure_future(self._ask_for_patience())
+        try:
+            models = [
+                await self.services.open_model(bundle, config, self.services.pools.text)
+                for bundle in dict.fromkeys((config.voice.bundle, *config.server.bundles))
+            ]
+        finally:
+            patience.cancel()
+        self.services.voices = VoiceTable(models, config.voice.speaker)
+        self.notify.ready(self.pulse.summary())
+        self.ready.set()
+        _log.info("ready", voices=self.services.voices.names)
+
+    async def _ask_for_patience(self) -> None:
+        while True:
+            self.notify.extend_timeout(_OPENING_S)
+            self.notify.status("opening the voices")
+            await asyncio.sleep(_OPENING_S / 4)
+
+    async def _reload(self) -> None:
+        self.notify.reloading()
+        try:
+            skipped = await reload_services(self.services, self._file)
+        except SpeechError as error:
+            _log.error("the configuration was refused; the old one stands", error=str(error))
+            self.services.metrics.reloaded("refused")
+        else:
+            logs.set_up(self.services.config.log)
+            self.services.metrics.reloaded("done")
+            voices = self.services.voices
+            _log.info("reloaded", voices=voices.names if voices else [], need_a_restart=skipped)
+        self.notify.ready(self.pulse.summary())
+
+    async def _end(self, work: list[asyncio.Future[None]]) -> None:
+        services = self.services
+        self.notify.stopping("ending what is being spoken")
+        self.notify.extend_timeout(services.config.server.grace_s + 5.0)
+        _log.info("stopping", contexts=services.gate.contexts)
+        await self.server.close(services.config.server.grace_s)
+        for task in (*work, *([self._reloading] if self._reloading else [])):
+            task.cancel()
+        for pool in (services.pools.text, services.pools.audio, self._figures):
+            pool.shutdown(cancel_futures=True, wait=False)
+        closing = [asyncio.ensure_future(in_thread("closing", model.engine.close)) for model in self._models()]
+        if closing:
+            _, late = await asyncio.wait(closing, timeout=_CLOSE_S)
+            if late:
+                _log.error("an engine did not end; leaving it behind")
+        self.notify.close()
+        _log.info("stopped")
+
+
+def main() -> NoReturn:
+    """Run `speakd` with the arguments of this process."""
+    parser = argparse.ArgumentParser(prog="speakd", description="Speak for clients on a WebSocket and a Unix socket.")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="configuration file")
+    parser.add_argument("--check", action="store_true", help="check the configuration, and end")
+    parser.add_argument("--version", action="version", version=f"speakd {metadata.version('speakd')}")
+    arguments = parser.parse_args()
+    try:
+        config = load_config(arguments.config)
+        logs.set_up(config.log)
+        if arguments.check:
+            check_sizes(config)
+            security.open_guard(config)
+            security.open_tls(config)
+            print("speakd: the configuration is good")
+            sys.exit(0)
+        sys.setswitchinterval(config.server.switch_interval_us / 1e6)
+        code = asyncio.run(_run(config, arguments.config))
+    except ConfigError as error:
+        print(f"speakd: {error}", file=sys.stderr)
+        code = 2
+    except SpeechError as error:
+        print(f"speakd: {error}", file=sys.stderr)
+        code = 1
+    logging.shutdown()
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    os._exit(code)  # a thread that hangs on a device must not keep the process
+
+
+async def _run(config: Config, config_file: Path | None) -> int:
+    return await Daemon(config, config_file).run()
+
+
+def _fields(statistics: object) -> dict[str, object]:
+    """A record as a mapping, its numbers short."""
+    import dataclasses
+
+    return {
+        name: round(value, 3) if isinstance(value, float) else value
+        for name, value in dataclasses.asdict(statistics).items()  # type: ignore[call-overload]
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""What the daemon writes about its work: one line for each event, for people or for the journal.
+
+Purpose: set logging up once, and word the line about a context. Text of clients is written only where the configuration
+says so, tokens never. Knows: structlog, the journal's priorities. Does not know: where the events come from.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Any, Final
+
+import structlog
+
+from app.context import ContextReport
+from app.server_config import LogConfig
+
+_PRIORITIES: Final = {"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2}
+
+
+def set_up(config: LogConfig) -> None:
+    """Write to stderr from here on. May be called again."""
+    console = config.format == "console" or (config.format == "auto" and sys.stderr.isatty())
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.StackInfoRenderer(),
+    ]
+    if console:
+        shared.append(structlog.processors.TimeStamper(fmt="%H:%M:%S"))
+        last: list[Any] = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+    elif "JOURNAL_STREAM" in os.environ:  # the journal has its own time
+        last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(), _with_priority]
+    else:
+        shared.append(structlog.processors.TimeStamper(fmt="iso"))
+        last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, _note_level],
+            processors=[_note_level, structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(config.level.upper())
+    logging.getLogger("websockets").setLevel(logging.ERROR)  # it reports every broken handshake
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+
+
+def log_context(session: str, context: str, report: ContextReport, text: str | None) -> None:
+    """The one line about a context."""
+    fields: dict[str, Any] = {
+        "session": session,
+        "context": context,
+        "outcome": report.outcome.value,
+        "voice": report.voice,
+        "encoding": report.encoding,
+        "segments": report.segments,
+        "characters": report.characters,
+        "frames": report.frames,
+        "audio_ms": round(report.audio_ms),
+        "first_audio_ms": None if report.first_audio_ms is None else round(report.first_audio_ms, 1),
+        "engine_ms": round(report.engine_ms, 1),
+        "wall_ms": round(report.wall_ms),
+        "underruns": report.listening.underruns,
+        "gap_ms": round(1000 * report.listening.gap_s),
+    }
+    if report.error is not None:
+        fields["code"] = report.error.code
+        fields["error"] = str(report.error)
+    if text is not None:
+        fields["text"] = text
+    log = structlog.stdlib.get_logger("speakd")
+    (log.warning if report.error is not None else log.info)("utterance", **fields)
+
+
+def _note_level(_logger: Any, _name: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    record = event.get("_record")
+    if record is not None:
+        event["level"] = record.levelname.lower()
+    return event
+
+
+def _with_priority(_logger: Any, _name: str, line: str) -> str:  # the last processor gets what the renderer made
+    import json
+
+    level = json.loads(line).get("level", "info")
+    return f"<{_PRIORITIES.get(level, 6)}>{line}"

@@ -1,0 +1,149 @@
+"""Figures about the daemon, in Prometheus' form.
+
+Purpose: `Metrics`: counters and histograms the other modules add to, and gauges read when somebody asks. Knows: names,
+units, buckets. Does not know: how the figures come about. Adding costs microseconds; `text` belongs off the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from app import sensors
+from app.context import ContextReport
+from app.executor import BoundedExecutor
+from app.voices import VoiceModel
+from engines.contract import End
+
+_SHORT: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+_TTFA: Final = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 15.0)
+_RTF: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0, 1.5, 3.0)
+CONTINUITY_MS: Final = (0, 50, 100)
+"""An utterance is continuous within so much if its worst gap is no longer."""
+
+
+class Metrics:
+    """All figures of one daemon."""
+
+    def __init__(self) -> None:
+        self.registry: Final = CollectorRegistry()
+        here = self.registry
+        self._contexts = Counter("speakd_contexts", "Contexts that ended, by outcome", ["outcome"], registry=here)
+        self._ttfa = Histogram("speakd_ttfa_seconds", "First text to first block", registry=here, buckets=_TTFA)
+        self._rtf = Histogram("speakd_rtf", "Computing time over sound", registry=here, buckets=_RTF)
+        self._gaps = Histogram("speakd_block_gap_seconds", "Between blocks", registry=here, buckets=_SHORT)
+        self._underruns = Counter("speakd_underruns", "Gaps a listener heard", registry=here)
+        self._underrun_s = Counter("speakd_underrun_seconds", "Length of these gaps", registry=here)
+        self._continuous = Counter(
+            "speakd_continuous_contexts", "Contexts with sound whose worst gap is within", ["within_ms"], registry=here
+        )
+        self._audible = Counter("speakd_audible_contexts", "Contexts with sound", registry=here)
+        self._audio_s = Counter("speakd_audio_seconds", "Sound that was sent", registry=here)
+        self._refusals = Counter("speakd_refusals", "Messages and sockets refused", ["reason"], registry=here)
+        self._lag = Histogram("speakd_loop_lag_seconds", "How late the loop is", registry=here, buckets=_SHORT)
+        self._reloads = Counter("speakd_reloads", "Configuration reloads", ["result"], registry=here)
+
+    def context_ended(self, report: ContextReport) -> None:
+        """Account for a context."""
+        self._contexts.labels(report.outcome.value).inc()
+        heard = report.listening
+        if report.first_audio_ms is not None and heard.audio_s:
+            self._ttfa.observe(report.first_audio_ms / 1000)
+            self._audible.inc()
+            for within_ms in CONTINUITY_MS:
+                self._continuous.labels(str(within_ms)).inc(1000 * heard.worst_gap_s <= within_ms)
+        if heard.audio_s and report.outcome is not End.CANCELLED:
+            self._rtf.observe(report.engine_ms / (1000 * heard.audio_s))
+        for gap_s in heard.block_gaps_s:
+            self._gaps.observe(gap_s)
+        self._underruns.inc(heard.underruns)
+        self._underrun_s.inc(heard.gap_s)
+        self._audio_s.inc(heard.audio_s)
+
+    def refused(self, reason: str) -> None:
+        """A message, a context or a socket was refused."""
+        self._refusals.labels(reason).inc()
+
+    def loop_was_late(self, late_s: float) -> None:
+        """A sample of the loop's lag."""
+        self._lag.observe(late_s)
+
+    def reloaded(self, result: str) -> None:
+        """A SIGHUP was answered: "done" or "refused"."""
+        self._reloads.labels(result).inc()
+
+    def watch(self, name: str, help_text: str, value: Callable[[], float]) -> None:
+        """A gauge whose value is asked for when it is wanted."""
+        Gauge(name, help_text, registry=self.registry).set_function(value)
+
+    def watch_parts(self, pools: Iterable[BoundedExecutor], models: Callable[[], Iterable[VoiceModel]]) -> None:
+        """Gauges of pools, engines and the device."""
+        self.registry.register(_Parts(tuple(pools), models))
+
+    def text(self) -> bytes:
+        """All figures."""
+        return generate_latest(self.registry)
+
+
+class _Parts(Collector):
+    """Reads what other parts count for themselves."""
+
+    def __init__(self, pools: tuple[BoundedExecutor, ...], models: Callable[[], Iterable[VoiceModel]]) -> None:
+        self._pools = pools
+        self._models = models
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """A snapshot."""
+        yield from self._of_pools()
+        yield from self._of_engines()
+        for name, help_text, read in (
+            ("speakd_temperature_celsius", "Temperature of the device", sensors.temperatures_c),
+            ("speakd_power_watts", "Power the device draws", sensors.power_w),
+        ):
+            family = GaugeMetricFamily(name, help_text, labels=["place"])
+            for place, value in read().items():
+                family.add_metric([place], value)
+            yield family
+
+    def _of_pools(self) -> Iterable[GaugeMetricFamily]:
+        fields = (
+            ("active", "Tasks running"),
+            ("waiting", "Tasks waiting"),
+            ("completed", "Tasks that ran, in all"),
+            ("refused", "Tasks refused, in all"),
+            ("expired", "Tasks that were too late, in all"),
+            ("busy_s", "Run time in all, seconds"),
+            ("longest_wait_s", "Longest wait, seconds"),
+        )
+        snapshots = [(pool.name, pool.statistics()) for pool in self._pools]
+        for field, help_text in fields:
+            family = GaugeMetricFamily(f"speakd_executor_{_unit(field)}", help_text, labels=["pool"])
+            for name, snapshot in snapshots:
+                family.add_metric([name], float(getattr(snapshot, field)))
+            yield family
+
+    def _of_engines(self) -> Iterable[GaugeMetricFamily]:
+        fields = (
+            ("slots", "Utterances it can speak at once"),
+            ("speaking", "Utterances in slots"),
+            ("waiting", "Utterances waiting for a slot"),
+            ("step_ms", "Talker time of a frame, moving average, seconds"),
+            ("codec_call_ms", "Codec time of a call, moving average, seconds"),
+            ("codec_frame_ms", "Codec time a frame adds, moving average, seconds"),
+            ("busy_s", "Age of the longest piece of work under way, seconds"),
+        )
+        snapshots = [(model.info.name, model.engine.statistics()) for model in self._models()]
+        for field, help_text in fields:
+            family = GaugeMetricFamily(f"speakd_engine_{_unit(field)}", help_text, labels=["model"])
+            for name, snapshot in snapshots:
+                family.add_metric([name], float(getattr(snapshot, field)) / (1000 if field.endswith("_ms") else 1))
+            yield family
+
+
+def _unit(field: str) -> str:
+    """A field's name with the unit spelt out, as Prometheus wants it."""
+    return field.removesuffix("_ms").removesuffix("_s") + ("_seconds" if field.endswith(("_ms", "_s")) else "")

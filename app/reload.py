@@ -1,0 +1,93 @@
+"""SIGHUP: the configuration read again while clients are being served.
+
+Purpose: check a new configuration as a whole, open the voices it adds, and put it in place at once; or raise, and
+nothing has changed. Voices it no longer names are closed when their last context has ended. Knows: which settings can
+change under way. Does not know: signals, systemd.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from app import security
+from app.config import Config, ConfigError, load_config
+from app.connection import Services
+from app.threads import in_thread
+from app.voices import VoiceModel, VoiceTable
+
+_FIXED: Final = (
+    "engine", "text", "audio",
+    "server.host", "server.port", "server.socket", "server.slots", "server.max_contexts", "server.offload",
+    "server.switch_interval_us", "limits.message_bytes", "limits.handshake_s", "limits.write_buffer_bytes",
+    "security.tls_certificate", "security.tls_key",
+)  # fmt: skip
+"""Settings that shape what is built once."""
+_retiring: Final[set[asyncio.Task[None]]] = set()
+
+
+def check_sizes(config: Config) -> None:
+    """Bounds that concern several settings. Raises `ConfigError`."""
+    for name, pool in (("text", config.text), ("audio", config.audio)):
+        if pool.max_waiting < config.server.max_contexts:
+            raise ConfigError(
+                f"{name}.max_waiting is {pool.max_waiting}, less than server.max_contexts "
+                f"({config.server.max_contexts}): contexts under way could be refused; raise it"
+            )
+
+
+async def reload_services(services: Services, file: Path | None) -> list[str]:
+    """Put a new configuration in place; gives the settings that need a restart to change. Raises `SpeechError`."""
+    old = services.config
+    config = await in_thread("reload", lambda: load_config(file))
+    check_sizes(config)
+    guard = security.open_guard(config)
+    security.open_tls(config)
+    skipped = [name for name in _FIXED if _setting(config, name) != _setting(old, name)]
+    config = _keep(config, old)
+    table = await _open_table(services, config)
+    retired = [model for model in services.voices.models if model not in table.models] if services.voices else []
+    services.config, services.guard, services.voices = config, guard, table
+    services.gate.configure(config)
+    for model in retired:
+        task = asyncio.ensure_future(model.retire())
+        _retiring.add(task)
+        task.add_done_callback(_retiring.discard)
+    return skipped
+
+
+async def _open_table(services: Services, config: Config) -> VoiceTable:
+    """The voices of a configuration, with the models that are open already."""
+    present = {model.path: model for model in services.voices.models} if services.voices else {}
+    opened: list[VoiceModel] = []
+    models = []
+    try:
+        for bundle in dict.fromkeys((config.voice.bundle, *config.server.bundles)):
+            if bundle not in present:
+                opened.append(await services.open_model(bundle, config, services.pools.text))
+            models.append(present[bundle] if bundle in present else opened[-1])
+        return VoiceTable(models, config.voice.speaker)
+    except BaseException:
+        for model in opened:
+            await in_thread("closing", model.engine.close)
+        raise
+
+
+def _setting(config: Config, name: str) -> Any:
+    section, _, key = name.partition(".")
+    part = getattr(config, section)
+    return getattr(part, key) if key else part
+
+
+def _keep(config: Config, old: Config) -> Config:
+    """The new configuration with the old one's fixed settings."""
+    for name in _FIXED:
+        section, _, key = name.partition(".")
+        part = getattr(old, section)
+        if key:
+            part = msgspec.structs.replace(getattr(config, section), **{key: getattr(part, key)})
+        config = msgspec.structs.replace(config, **{section: part})
+    return config

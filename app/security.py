@@ -1,0 +1,121 @@
+"""Who may speak to the daemon.
+
+Purpose: the token (read, compared in constant time, never shown), the origins of web pages, the rule that nothing but
+the loopback is served without a token, and TLS. Knows: headers, files, addresses. Does not know: messages, sockets.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import os
+import ssl
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from app.config import Config, ConfigError
+
+CREDENTIAL: Final = "token"
+"""Name of the service manager's credential."""
+_SHORTEST_TOKEN: Final = 16
+
+
+class Guard:
+    """Judges tokens and origins."""
+
+    def __init__(self, token: str | None, origins: tuple[str, ...] = ()) -> None:
+        self._token = None if token is None else token.encode()
+        self._origins = frozenset(origin.rstrip("/").lower() for origin in origins)
+
+    @property
+    def wants_token(self) -> bool:
+        """Whether a client must show one."""
+        return self._token is not None
+
+    def knows(self, token: str) -> bool:
+        """Whether this is the token; takes the same time for any wrong one."""
+        return self._token is None or hmac.compare_digest(self._token, token.encode("utf-8", "replace"))
+
+    def knows_header(self, authorization: str | None) -> bool:
+        """The same for an `Authorization: Bearer` header."""
+        scheme, _, token = (authorization or "").partition(" ")
+        return self._token is None or (scheme.lower() == "bearer" and self.knows(token.strip()))
+
+    def allows_origin(self, origin: str | None, host: str | None) -> bool:
+        """Whether a page may connect: listed ones, and our own by an address no foreign name can point to.
+
+        Programs send no origin. A page that reached us by a name (which its owner may point anywhere) must be listed.
+        """
+        if origin is None or origin.rstrip("/").lower() in self._origins:
+            return True
+        page = urlsplit(origin)
+        return bool(page.netloc) and page.netloc == host and _is_certain(page.hostname or "")
+
+
+def open_guard(config: Config) -> Guard:
+    """The guard of a configuration. Raises `ConfigError`, among others for a bind that nobody guards."""
+    token = _read_token(config)
+    if token is None and not _is_loopback(config.server.host):
+        raise ConfigError(
+            f"server.host is '{config.server.host}', which others can reach, and there is no token: "
+            "set security.token_file, or listen on 127.0.0.1"
+        )
+    return Guard(token, tuple(config.security.origins))
+
+
+def open_tls(config: Config) -> ssl.SSLContext | None:
+    """TLS for the TCP port, if it is wanted. Raises `ConfigError`."""
+    security = config.security
+    if not security.tls_certificate:
+        if security.tls_key:
+            raise ConfigError("security.tls_key is set without security.tls_certificate; set both or neither")
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(security.tls_certificate, security.tls_key or None)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"cannot use security.tls_certificate '{security.tls_certificate}': {error}") from None
+    return context
+
+
+def _read_token(config: Config) -> str | None:
+    """The token of the configured file, else of the service manager's credential."""
+    name = config.security.token_file
+    if not name:
+        directory = os.environ.get("CREDENTIALS_DIRECTORY")
+        credential = Path(directory) / CREDENTIAL if directory else None
+        if credential is None or not credential.exists():
+            return None
+        name = str(credential)
+    try:
+        token = Path(name).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read security.token_file '{name}': {error}") from None
+    if len(token) < _SHORTEST_TOKEN:
+        raise ConfigError(
+            f"the token in '{name}' has {len(token)} characters, at least {_SHORTEST_TOKEN} are needed; "
+            "make one with: openssl rand -hex 32"
+        )
+    return token
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_certain(host: str) -> bool:
+    """Whether a host is an address, or the one name that always means this machine."""
+    if host == "localhost":
+        return True
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,231 @@
+"""The daemon's doors: a TCP port and a Unix socket, WebSockets and GET on both.
+
+Purpose: accept, judge and route what comes in; keep the deadlines of those inside; end in good order. Knows:
+websockets, addresses, close codes. Does not know: messages (`connection`), speech, systemd, signals.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import stat
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+from websockets.asyncio.server import Server, ServerConnection, serve, unix_serve
+from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
+
+from app.connection import FULL, NOT_AUTHORISED, RESTARTING, TRY_LATER, Connection, Services
+from app.http_pages import GUARDED, Sources, answer, problem, target
+from app.messages import PROTOCOL
+
+SPEAK_PATH: Final = "/v1/speak"
+_CHECK_S: Final = 1.0
+_CLOSE_S: Final = 2.0
+"""How long a client may take to answer a close frame."""
+
+
+class CountedConnection(ServerConnection):
+    """A connection that is counted from its first byte on, and cut off where there are far too many."""
+
+    services: Services
+    counted = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The transport is open."""
+        gate = self.services.gate
+        self.counted = True
+        gate.connections += 1
+        super().connection_made(transport)
+        if gate.connections > gate.most_connections and isinstance(transport, asyncio.Transport):
+            transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The transport is closed."""
+        if self.counted:
+            self.services.gate.connections -= 1
+        super().connection_lost(exc)
+
+
+class SpeakServer:
+    """Listens, from `open` until `close`."""
+
+    def __init__(self, services: Services, sources: Sources) -> None:
+        self._services = services
+        self._sources = sources
+        self._servers: list[Server] = []
+        self._connections: set[Connection] = set()
+        self._checking: asyncio.Task[None] | None = None
+        self._unix: Path | None = None
+        self.port: int | None = None
+        """The TCP port, once it is open."""
+
+    @property
+    def connections(self) -> int:
+        """Sockets inside."""
+        return len(self._connections)
+
+    async def open(self, unix: Path | None, tls: ssl.SSLContext | None) -> None:
+        """Begin to listen. Raises `OSError`."""
+        config, services = self._services.config, self._services
+        kind = type("Counted", (CountedConnection,), {"services": services})
+        options: dict[str, Any] = {
+            "process_request": self._judge,
+            "create_connection": kind,
+            "subprotocols": [Subprotocol(PROTOCOL)],
+            "compression": None,
+            "max_size": config.limits.message_bytes,
+            "max_queue": 4,
+            "write_limit": config.limits.write_buffer_bytes,
+            "open_timeout": config.limits.handshake_s,
+            "close_timeout": _CLOSE_S,
+            "ping_interval": None,  # a reader that is merely slow would look dead: see Connection.check
+            "server_header": "speakd",
+        }
+        server = await serve(self._serve, config.server.host, config.server.port, ssl=tls, **options)
+        self._servers.append(server)
+        self.port = next(iter(server.sockets)).getsockname()[1]
+        if unix is not None:
+            await asyncio.to_thread(_clear, unix)
+            self._servers.append(await unix_serve(self._serve, str(unix), **options))
+            mode = 0o660 if self._services.guard.wants_token else 0o666  # as open as the loopback is
+            await asyncio.to_thread(unix.chmod, mode)
+            self._unix = unix
+        self._checking = asyncio.ensure_future(self._check())
+
+    async def close(self, grace_s: float) -> None:
+        """Refuse newcomers, let what is being spoken end within `grace_s`, then send everyone away, saying why."""
+        self._services.gate.closing = True
+        loop = asyncio.get_running_loop()
+        until = loop.time() + grace_s
+        leaving: set[asyncio.Task[None]] = set()
+        told: set[Connection] = set()
+        while True:
+            for connection in self._connections - told:
+                if not connection.speaking:
+                    told.add(connection)
+                    leaving.add(asyncio.ensure_future(connection.close(RESTARTING, "the daemon is restarting")))
+            if not (self._connections - told) or loop.time() >= until:
+                break
+            await asyncio.sleep(min(0.05, max(until - loop.time(), 0.0)))
+        for connection in self._connections - told:
+            connection.cancel_all()
+            leaving.add(asyncio.ensure_future(connection.close(RESTARTING, "the daemon is restarting")))
+        if leaving:
+            await asyncio.wait(leaving, timeout=_CLOSE_S)
+        if self._checking is not None:
+            self._checking.cancel()
+        for server in self._servers:
+            server.close(code=RESTARTING, reason="the daemon is restarting")
+        waiting = [asyncio.ensure_future(server.wait_closed()) for server in self._servers]
+        if waiting:
+            await asyncio.wait(waiting, timeout=_CLOSE_S)
+        if self._unix is not None:
+            with contextlib.suppress(OSError):
+                await asyncio.to_thread(self._unix.unlink)
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    async def _judge(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Answer a GET, or let a WebSocket in."""
+        services = self._services
+        path, query = target(request)
+        if path != SPEAK_PATH:
+            authorised = services.guard.knows_header(request.headers.get("Authorization"))
+            if path in GUARDED and not authorised and not _is_unix(connection):
+                services.metrics.refused("not_authorised")
+                header = {"WWW-Authenticate": "Bearer"}
+                return problem(HTTPStatus.UNAUTHORIZED, "show the token: Authorization: Bearer ...", header)
+            return await answer(path, self._sources)
+        if not services.guard.allows_origin(request.headers.get("Origin"), request.headers.get("Host")):
+            services.metrics.refused("origin")
+            return problem(HTTPStatus.FORBIDDEN, "this page's origin may not connect; add it to security.origins")
+        framing = parse_qs(query).get("framing", ["blocks"])
+        if framing[-1] not in {"raw", "blocks"}:
+            return problem(HTTPStatus.BAD_REQUEST, "framing must be 'blocks' or 'raw'")
+        return None
+
+    async def _serve(self, websocket: ServerConnection) -> None:
+        """One WebSocket's life."""
+        services, address = self._services, _address(websocket)
+        request = websocket.request
+        if request is None or services.gate.closing:
+            await websocket.close(RESTARTING, "the daemon is restarting")
+            return
+        if services.voices is None:
+            await websocket.close(TRY_LATER, "the voices are being opened; try again in a few seconds")
+            return
+        refusal = services.gate.enter_socket(address)
+        if refusal is not None:
+            services.metrics.refused("full")
+            await websocket.close(FULL, refusal)
+            return
+        try:
+            shown = request.headers.get("Authorization")
+            authorised = _is_unix(websocket) or services.guard.knows_header(shown)
+            if shown is not None and not authorised:
+                services.metrics.refused("not_authorised")
+                await websocket.close(NOT_AUTHORISED, "this is not the token")
+                return
+            _bound_send_buffer(websocket, services.config.limits.write_buffer_bytes)
+            raw = parse_qs(target(request)[1]).get("framing", [""])[-1] == "raw"
+            connection = Connection(websocket, services, services.voices, raw=raw, authorised=authorised)
+            self._connections.add(connection)
+            try:
+                await connection.run()
+            finally:
+                self._connections.discard(connection)
+        finally:
+            services.gate.leave_socket(address)
+
+    async def _check(self) -> None:
+        """Once a second: the deadlines of everyone inside."""
+        while True:
+            await asyncio.sleep(_CHECK_S)
+            for connection in list(self._connections):
+                sent_away = connection.check()
+                if sent_away is not None:
+                    self._services.metrics.refused(sent_away)
+
+
+def _is_unix(connection: ServerConnection) -> bool:
+    """Whether somebody comes through the Unix socket; its file's permissions have judged them."""
+    sock = connection.transport.get_extra_info("socket")
+    return sock is not None and sock.family == socket.AF_UNIX
+
+
+def _address(connection: ServerConnection) -> str:
+    peer = connection.remote_address
+    return str(peer[0]) if isinstance(peer, tuple) and peer else "unix"
+
+
+def _bound_send_buffer(connection: ServerConnection, size: int) -> None:
+    """Keep the kernel from taking minutes of sound for a client that does not read."""
+    sock = connection.transport.get_extra_info("socket")
+    if sock is not None:
+        with contextlib.suppress(OSError):
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
+
+
+def _clear(path: Path) -> None:
+    """Make way for a socket: its directory, and the file a dead daemon left. Raises `OSError` if one is alive."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        if not stat.S_ISSOCK(path.stat().st_mode):
+            raise OSError(f"'{path}' is in the way: it is not a socket")
+    except FileNotFoundError:
+        return
+    probe = socket.socket(socket.AF_UNIX)
+    try:
+        probe.connect(str(path))
+    except OSError:
+        path.unlink(missing_ok=True)
+    else:
+        raise OSError(f"another daemon listens on '{path}'; stop it, or set server.socket")
+    finally:
+        probe.close()

@@ -1,0 +1,139 @@
+"""Sound on its way to a listener: encoded, paced, and accounted for.
+
+Purpose: `SocketSink`, a `Sink` that cuts sound into blocks, encodes them (on the audio pool where that costs), keeps no
+more than `ahead_ms` in front of a real-time listener, and counts the gaps that listener hears. What slows the socket
+slows the session, and with it the engine. Knows: time, formats. Does not know: messages, headers, websockets, engines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeVar
+
+from app.audio_format import AudioFormat, Encoder, open_encoder
+from app.executor import BoundedExecutor
+from engines.contract import Pcm
+
+_Result = TypeVar("_Result")
+SendBlock = Callable[[bytes, int, bool], Awaitable[None]]
+"""Sends a block: its bytes, how many samples of the listener's rate they stand for, whether it is the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How fast sound goes out."""
+
+    block_ms: int
+    ahead_ms: int | None
+    """Sound a listener may hold; None sends as fast as the listener takes it."""
+
+
+class Listening:
+    """What somebody who plays each block as it comes has heard, by the clock; seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._until: float | None = None
+        self.last_block_at: float | None = None
+        self.underruns = 0
+        self.gap_s = 0.0
+        self.worst_gap_s = 0.0
+        self.audio_s = 0.0
+        self.block_gaps_s: list[float] = []
+        """Between blocks, the first thousand."""
+
+    def lead_s(self) -> float:
+        """Sound the listener has in hand; negative when it has run dry."""
+        return 0.0 if self._until is None else self._until - self._clock()
+
+    def text_came(self) -> None:
+        """Text came when there was nothing left to speak: the silence before it was not ours."""
+        if self._until is not None and self.lead_s() < 0.0:
+            self._until = None
+
+    def sent(self, duration_s: float) -> None:
+        """A block was handed over."""
+        now = self._clock()
+        if self._until is not None and now > self._until:
+            self.underruns += 1
+            self.gap_s += now - self._until
+            self.worst_gap_s = max(self.worst_gap_s, now - self._until)
+        if self.last_block_at is not None and len(self.block_gaps_s) < 1000:
+            self.block_gaps_s.append(now - self.last_block_at)
+        self.last_block_at = now
+        self._until = max(now, self._until if self._until is not None else now) + duration_s
+        self.audio_s += duration_s
+
+
+class SocketSink:
+    """The sound of one context."""
+
+    def __init__(
+        self,
+        wanted: AudioFormat,
+        pace: Pace,
+        audio: BoundedExecutor,
+        send: SendBlock,
+        clock: Callable[[], float],
+    ) -> None:
+        self.listening: Final = Listening(clock)
+        self._format = wanted
+        self._pace = pace
+        self._audio = audio
+        self._send = send
+        self._encoder: Encoder | None = None
+        self._owed_samples = 0.0
+        """Samples of the listener's rate that went into the encoder and stand in no block yet."""
+
+    async def write(self, pcm: Pcm) -> None:
+        """Send a block or several; waits for the listener."""
+        if not len(pcm):
+            return
+        if self._encoder is None:
+            self._encoder = await self._work(lambda: open_encoder(self._format))
+        encoder = self._encoder
+        step = max(self._pace.block_ms * self._format.voice_rate_hz // 1000, 1)
+        for start in range(0, len(pcm), step):
+            block = pcm[start : start + step]
+            await self._hold_back()
+            data = await self._work(partial(encoder.encode, block))
+            await self._hand_over(data, len(block), last=False)
+
+    async def finish(self) -> None:
+        """Send what the encoder held back, in the last block, which may be empty."""
+        if self._encoder is None:
+            self._encoder = await self._work(lambda: open_encoder(self._format))
+        data = await self._work(self._encoder.finish)
+        await self._hand_over(data, 0, last=True)
+
+    async def stop(self) -> None:
+        """Silence: nothing more is sent."""
+        self._encoder = None
+
+    async def abort(self) -> None:
+        """The same."""
+        self._encoder = None
+
+    async def _work(self, work: Callable[[], _Result]) -> _Result:
+        return work() if self._format.light else await self._audio.run(work)
+
+    async def _hold_back(self) -> None:
+        """Wait until the listener has room for more."""
+        if self._pace.ahead_ms is None:
+            return
+        wait_s = self.listening.lead_s() - self._pace.ahead_ms / 1000
+        if wait_s > 0.0:
+            await asyncio.sleep(wait_s)
+
+    async def _hand_over(self, data: bytes, voice_samples: int, *, last: bool) -> None:
+        self._owed_samples += voice_samples * self._format.sample_rate_hz / self._format.voice_rate_hz
+        if not data and not last:
+            return
+        samples = round(self._owed_samples) if last else int(self._owed_samples)
+        self._owed_samples -= samples
+        if samples:
+            self.listening.sent(samples / self._format.sample_rate_hz)
+        await self._send(data, samples, last)

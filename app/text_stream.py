@@ -1,0 +1,88 @@
+"""The text of a context on its way from the socket to the session.
+
+Purpose: `TextStream`: pieces, flush marks and the end go in without waiting, and come out as an async iterator; pieces
+that pile up are joined. It holds no more text than the protocol lets a context have. Knows: asyncio, deadlines. Does
+not know: messages, text rules, sound.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+
+from app.session import Mark
+from engines.errors import SpeechError
+
+
+class ContextIdleError(SpeechError):
+    """A context was left alone for too long."""
+
+
+class TextStream:
+    """One context's text; one reader."""
+
+    def __init__(self, idle_s: float, last_activity: Callable[[], float]) -> None:
+        """`last_activity`: when the context last did anything a listener can tell, by the loop's clock."""
+        self._loop = asyncio.get_running_loop()
+        self._idle_s = idle_s
+        self._last_activity = last_activity
+        self._last_text = self._loop.time()
+        self._pending: deque[str | Mark] = deque()
+        self._ended = False
+        self._changed = asyncio.Event()
+        self._waiting = False
+
+    @property
+    def starved(self) -> bool:
+        """Whether the reader waits for text that has not come."""
+        return self._waiting
+
+    def feed(self, text: str) -> None:
+        """Append text."""
+        if not text:
+            return
+        if self._pending and isinstance(last := self._pending[-1], str) and len(last) < 4096:
+            self._pending[-1] = last + text
+        else:
+            self._pending.append(text)
+        self._wake()
+
+    def mark(self, mark: Mark) -> None:
+        """Append a flush."""
+        self._pending.append(mark)
+        self._wake()
+
+    def end(self) -> None:
+        """No more text will come; idempotent."""
+        self._ended = True
+        self._wake()
+
+    async def __aiter__(self) -> AsyncIterator[str | Mark]:
+        while True:
+            while self._pending:
+                yield self._pending.popleft()
+            if self._ended:
+                return
+            self._changed.clear()
+            self._waiting = True
+            try:
+                await self._wait()
+            finally:
+                self._waiting = False
+
+    async def _wait(self) -> None:
+        """Until something has come. Raises `ContextIdleError`."""
+        while not self._changed.is_set():
+            quiet_since = max(self._last_text, self._last_activity())
+            left_s = quiet_since + self._idle_s - self._loop.time()
+            if left_s <= 0.0:
+                raise ContextIdleError(f"no text came for {self._idle_s:g} s; send 'end' when the text is complete")
+            try:
+                await asyncio.wait_for(self._changed.wait(), left_s)
+            except (asyncio.TimeoutError, TimeoutError):
+                continue
+
+    def _wake(self) -> None:
+        self._last_text = self._loop.time()
+        self._changed.set()

@@ -1,0 +1,199 @@
+"""The voices a daemon speaks with: models that are open, and the table of names.
+
+Purpose: `VoiceModel`, a bundle with its engine and its text front end, in use by any number of contexts and closed when
+the last has left; `VoiceTable`, an unchanging table that is replaced as a whole, so that whoever holds one sees one
+truth. Knows: bundles, how an engine and a front end are opened. Does not know: sockets, messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from app.config import Config
+from app.engine_client import Engine, EngineClient
+from app.executor import BoundedExecutor
+from app.session import FrontEnd
+from app.threads import in_thread
+from engines.contract import EngineStatistics, VoiceInfo
+from engines.errors import SpeechError
+
+
+class VoiceError(SpeechError):
+    """There is no such voice or language; the message says which there are."""
+
+
+class ServedEngine(Engine, Protocol):
+    """What the daemon needs of an engine."""
+
+    def statistics(self) -> EngineStatistics:
+        """A snapshot."""
+        ...
+
+    def close(self) -> None:
+        """Cancel what is left and end; idempotent."""
+        ...
+
+
+class Reader(Protocol):
+    """How a bundle's voice reads; `app.front_end` has it. To be used on the text pool only."""
+
+    def front_end(self, language: str) -> FrontEnd:
+        """For one stream of text."""
+        ...
+
+    def instruct_ids(self, instruct: str) -> tuple[int, ...]:
+        """Ids of an instruct message."""
+        ...
+
+
+class VoiceModel:
+    """An open bundle. Its counts belong to the event loop."""
+
+    def __init__(self, path: str, engine: ServedEngine, reader: Reader, client: EngineClient) -> None:
+        self.path = path
+        self.engine = engine
+        self.reader = reader
+        self.client = client
+        self.info: VoiceInfo = engine.info
+        self._users = 0
+        self._left = asyncio.Event()
+        self._left.set()
+
+    @property
+    def users(self) -> int:
+        """Contexts that speak with it."""
+        return self._users
+
+    def enter(self) -> None:
+        """A context begins to use it."""
+        self._users += 1
+        self._left.clear()
+
+    def leave(self) -> None:
+        """A context is done with it."""
+        self._users -= 1
+        if not self._users:
+            self._left.set()
+
+    async def retire(self) -> None:
+        """Wait for those who use it, then close it."""
+        await self._left.wait()
+        await in_thread("closing", self.engine.close)
+
+
+class OpenModel(Protocol):
+    """How a bundle is opened; `open_model` is the one."""
+
+    async def __call__(self, bundle: str, config: Config, text: BoundedExecutor, /) -> VoiceModel:
+        """Open and warm up. Raises `SpeechError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """A name a client may ask for."""
+
+    name: str
+    speaker: str | None
+    """Of the bundle."""
+    model: VoiceModel
+
+
+class VoiceTable:
+    """Names of voices, in order; the first is the default."""
+
+    def __init__(self, models: Iterable[VoiceModel], default_speaker: str = "") -> None:
+        """The first model's speakers have plain names, the others' have `model/speaker`. Raises `VoiceError`."""
+        self.models = tuple(models)
+        self.voices: dict[str, Voice] = {}
+        for place, model in enumerate(self.models):
+            prefix = f"{model.info.name}/" if place else ""
+            for speaker in model.info.speakers:
+                self._add(Voice(prefix + speaker, speaker, model))
+            if not model.info.speakers:
+                self._add(Voice(model.info.name, None, model))
+        first = next(iter(self.voices.values()))
+        wanted = default_speaker.lower()
+        if wanted and wanted not in self.voices:
+            raise VoiceError(f"there is no speaker '{default_speaker}'; choose {', '.join(self.names)}")
+        self.default = self.voices[wanted] if wanted else first
+
+    @property
+    def names(self) -> list[str]:
+        """What `ready` says."""
+        return [voice.name for voice in self.voices.values()]
+
+    @property
+    def languages(self) -> list[str]:
+        """Of all models together."""
+        return list(dict.fromkeys(["auto", *(name for model in self.models for name in model.info.languages)]))
+
+    def find(self, name: str | None) -> Voice:
+        """A voice by its name, whatever its case. Raises `VoiceError`."""
+        if name is None:
+            return self.default
+        voice = self.voices.get(name.lower())
+        if voice is None:
+            raise VoiceError(f"there is no voice '{name}'; choose {', '.join(self.names)}")
+        return voice
+
+    def _add(self, voice: Voice) -> None:
+        if voice.name.lower() in self.voices:
+            raise VoiceError(f"two voices are called '{voice.name}'; rename the directory of one model")
+        self.voices[voice.name.lower()] = voice
+
+
+class BundleReader:
+    """The front end of one bundle, opened once; its tokenizer belongs to the text pool's one thread."""
+
+    def __init__(self, bundle: Path) -> None:
+        """Raises `BundleError`."""
+        from app.front_end import TextFrontEnd
+
+        self._opened = TextFrontEnd.open(bundle)
+        warm = self.front_end("english")  # the first text pays for tables that are built on first use
+        warm.feed("On 3 May 2026 it cost $12.50, or about 7 km. Warm?")
+        warm.finish()
+
+    def front_end(self, language: str) -> FrontEnd:
+        """For one stream of text."""
+        return self._opened.fresh(language=language)
+
+    def instruct_ids(self, instruct: str) -> tuple[int, ...]:
+        """Ids of an instruct message."""
+        return self._opened.instruct_ids(instruct)
+
+
+async def open_model(bundle: str, config: Config, text: BoundedExecutor) -> VoiceModel:
+    """Open a bundle and warm it up, off the loop. Raises `SpeechError`."""
+    opening = asyncio.ensure_future(in_thread("opening", lambda: _open_engine(Path(bundle), config)))
+    try:
+        reader = await text.run(BundleReader, Path(bundle))
+    except BaseException:
+        with contextlib.suppress(SpeechError):
+            (await opening).close()
+        raise
+    engine = await opening
+    client = EngineClient(engine, max_active=config.server.slots, max_waiting=config.server.max_contexts)
+    return VoiceModel(bundle, engine, reader, client)
+
+
+def _open_engine(bundle: Path, config: Config) -> ServedEngine:
+    from engines.engine import EngineConfig, SpeechEngine
+
+    sizes = msgspec.structs.asdict(config.engine)
+    sizes.update(slots=config.server.slots, max_waiting=config.server.max_contexts)
+    engine = SpeechEngine.open(bundle, EngineConfig(**sizes))
+    try:
+        engine.warm_up()
+    except BaseException:
+        engine.close()
+        raise
+    return engine
