@@ -13,7 +13,7 @@ from typing import Final
 from app import numbers
 from app.abbreviations import ANYWHERE, BEFORE_NUMBER, DAYS, DOTTED, MONTHS, TITLES
 from app.dates import DATE_RULES
-from app.measures import AMBIGUOUS_UNITS, CURRENCIES, LETTER_UNITS, SCALES, UNITS, measure, money
+from app.measures import AMBIGUOUS_UNITS, CURRENCIES, LETTER_UNITS, SCALES, UNITS, measure, money, plural
 from app.roman import ROMAN_RULES
 from app.rules import NUMBER, Match, Rule, alternatives, cased, kept_dot
 
@@ -70,7 +70,8 @@ def _version(found: Match) -> str:
 def _mixed(found: Match) -> str:
     part = numbers.fraction(found["top"], found["bottom"])
     part = part.replace("one half", "a half").replace("one quarter", "a quarter")
-    return f"{numbers.cardinal(found['whole'])} and {part}"
+    unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
+    return f"{numbers.cardinal(found['whole'])} and {part}{unit}"
 
 
 def _fraction(found: Match) -> str:
@@ -116,6 +117,7 @@ _SIGNS: Final = {
 _NEXT_PHRASE: Final = re.compile(r"\s+(?:[A-Z]|(?:the|a|this|my|our)\b|\d)")
 _ARTICLE: Final = re.compile(r"\b[Aa]n? $")
 _COUNTED: Final = alternatives([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
+_EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head|seat|item|piece)"
 _UNIT: Final = alternatives(UNITS)
 _CURRENCY: Final = alternatives(CURRENCIES)
 _SCALE: Final = "(?P<scale>thousand|million|billion|trillion|bn|mn|tn|[kKMmBbT])"
@@ -145,7 +147,11 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER})(?: ?{_SCALE})? ?(?P<currency>{_CURRENCY})(?!\w)", _money),
     Rule(r"(?<![\w.])(?P<mark>[vV]\.? ?)?(?P<version>\d{1,5}(?:\.\d{1,5}){2,5})(?!\w)", _version),
     Rule(r"(?<![\w.])(?P<mark>[vV]\.?)(?P<version>\d{1,5}(?:\.\d{1,5})?)(?!\w)", _version),
-    Rule(r"(?<![\w./])(?P<whole>\d{1,9})[ -](?P<top>\d{1,2})/(?P<bottom>\d{1,3})(?![\w/])", _mixed),
+    Rule(
+        r"(?<![\w./])(?P<whole>\d{1,9})[ -](?P<top>\d{1,2})/(?P<bottom>\d{1,3})"
+        rf"(?: ?(?P<unit>{_UNIT}))?(?![\w/])",
+        _mixed,
+    ),
     Rule(r"(?<![\w./])(?P<top>\d{1,4})[/\u2044](?P<bottom>\d{1,4})(?![\w/])", _fraction),
     Rule(r"(?<![\w.])(?P<feet>\d{1,3})['\u2019\u2032] ?(?P<inches>\d{1,2})(?:\"|\u201d|\u2033|'')", _height),
     Rule(r"(?<![\w.])(?P<low>\d{2,5}) ?[x\u00d7] ?(?P<high>\d{2,5})(?!\w)", _area),
@@ -155,6 +161,8 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
         rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER}|\.\d+)(?P<gap>[ -]?)(?P<unit>{_UNIT})(?![\w/\u00b2])\.?{_AFTER}",
         _measure,
     ),
+    Rule(rf"(?<=[a-z])/(?P<unit>{_UNIT})(?!\w)", lambda f: f" per {UNITS[f['unit']]}"),
+    Rule(rf"(?<=[a-z])/(?={_EACH}\b)", " per "),
     Rule(rf"\b(?P<word>{alternatives(BEFORE_NUMBER)})\. ?(?=\d)", _before_number, any_case=True),
     Rule(r"#(?=\d)", "number "),
     Rule(r"(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+|\d{1,15})(?:st|nd|rd|th)\b", lambda f: numbers.ordinal(f["number"])),

@@ -13,7 +13,7 @@ from typing import Final
 
 from app.spans import SpannedText
 
-_PLAIN: Final = re.compile(r"[A-Za-z]+(?:[',]?[ a-z]*[a-z])*[.?!]?\Z")
+_PLAIN: Final = re.compile(r"[A-Z]?[a-z]+(?:(?:'|,? )[a-z]+)*[.?!]?\Z")
 _UNDECOMPOSED: Final = {
     "\u00df": "ss", "\u00e6": "ae", "\u0153": "oe", "\u00f8": "o", "\u0142": "l", "\u0111": "d", "\u00fe": "th",
     "\u00f0": "th", "\u0131": "i", "\u017f": "s",
@@ -23,7 +23,8 @@ _DOTS: Final = re.compile("\\.{2,}|\u2026")
 _LAST_DOTS: Final = re.compile("(?:\\.{2,}|\u2026)(?=[\\s'\"\u201d\u2019)\\]]*\\Z)")
 _OTHER: Final = re.compile(r"[^a-zA-Z',.?!;:\s]")
 _LOOSE_QUOTE: Final = re.compile(r"(?<![a-zA-Z])'+|'+(?![a-zA-Z])")
-_LETTER_A: Final = re.compile(r"(?<=[a-z] )A(?=[,.?!;:]|$)")
+_LETTER_A: Final = re.compile(r"(?<=[a-z] )A(?![\w'])")
+"""In the middle of a sentence a capital A is the letter, not the article."""
 _MORNING: Final = re.compile(r"(?<=e |o |r |x |t |n |y )AM\b")
 """After a number word: the time of day, not the verb."""
 _MARKS: Final = re.compile(r"\s*[,.?!;:](?:[\s,.?!;:])*")
@@ -61,12 +62,13 @@ def _plain(found: re.Match[str]) -> str:
 def _latin(letter: str) -> str:
     """A letter without its accents; a Greek one by its name; nothing for other scripts."""
     if letter.lower() in _UNDECOMPOSED:
-        return _UNDECOMPOSED[letter.lower()]
+        plain = _UNDECOMPOSED[letter.lower()]
+        return plain.capitalize() if letter.isupper() else plain
     base = unicodedata.normalize("NFKD", letter)
     plain = "".join(part for part in base if part.isascii() and part.isalpha())
     if plain:
         return plain
-    greek = re.fullmatch(r"GREEK (?:SMALL|CAPITAL) LETTER ([A-Z]+)(?: WITH .*)?", unicodedata.name(letter, ""))
+    greek = re.fullmatch(r"GREEK (?:SMALL|CAPITAL) LETTER ([A-Z]+)(?: WITH .*)?", unicodedata.name(base[0], ""))
     return f" {greek.group(1).lower()} " if greek else " "
 
 

@@ -110,6 +110,8 @@ SPOKEN: Final[dict[str, dict[str, str]]] = {
         "$10-12": "ten to twelve dollars",
         "\u00a5500": "five hundred yen",
         "-$5": "minus five dollars",
+        "$5/month": "five dollars per month",
+        "\u00a31,200/kg": "one thousand two hundred pounds per kilogram",
         "50\u00a2": "fifty cents",
         "100 USD": "one hundred U S dollars",
         "It costs $3.": "It costs three dollars.",
@@ -147,6 +149,8 @@ SPOKEN: Final[dict[str, dict[str, str]]] = {
         "a 3 kg bag": "a three kilogram bag",
         "30 min.": "thirty minutes.",
         "10 hrs": "ten hours",
+        "2 1/2 lbs of it": "two and a half pounds of it",
+        "3 apples/day": "three apples per day",
         "I have 5 A grades": "I have five A grades",
     },
     "ranges and fractions": {
