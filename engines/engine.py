@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -133,12 +134,10 @@ class SpeechEngine:
         config = config or EngineConfig()
         opened = open_bundle(bundle, config.verify)
         graphs = opened.manifest.graphs
-        return cls(
-            opened,
-            OrtRunner(bundle / graphs.frame, config.talker_threads, spinning=config.spinning),
-            OrtRunner(bundle / graphs.codec, config.codec_threads, spinning=config.spinning),
-            config,
-        )
+        with ThreadPoolExecutor(max_workers=1) as pool:  # loading lets the interpreter go: side by side is half the wait
+            codec = pool.submit(OrtRunner, bundle / graphs.codec, config.codec_threads, spinning=config.spinning)
+            frame = OrtRunner(bundle / graphs.frame, config.talker_threads, spinning=config.spinning)
+            return cls(opened, frame, codec.result(), config)
 
     @property
     def info(self) -> VoiceInfo:
