@@ -134,7 +134,7 @@ class SpeechEngine:
         config = config or EngineConfig()
         opened = open_bundle(bundle, config.verify)
         graphs = opened.manifest.graphs
-        with ThreadPoolExecutor(max_workers=1) as pool:  # loading lets the interpreter go: side by side is half the wait
+        with ThreadPoolExecutor(max_workers=1) as pool:  # loading lets the interpreter go: half the wait
             codec = pool.submit(OrtRunner, bundle / graphs.codec, config.codec_threads, spinning=config.spinning)
             frame = OrtRunner(bundle / graphs.frame, config.talker_threads, spinning=config.spinning)
             return cls(opened, frame, codec.result(), config)
