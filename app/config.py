@@ -69,7 +69,7 @@ class PlaybackConfig(Section, frozen=True):
 
     sample_rate_hz: Annotated[int, Meta(ge=0, le=384_000)] = 0
     buffer_ms: Annotated[int, Meta(ge=100, le=60_000)] = 2000
-    start_ms: Milliseconds = 80
+    start_ms: Milliseconds = 160
     lead_in_ms: Milliseconds = 0
     tail_ms: Milliseconds = 250
     period_ms: Annotated[int, Meta(ge=5, le=1000)] = 40

@@ -8,6 +8,7 @@ Does not know: what is played, buffers, threads, engines.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import sys
 import threading
@@ -45,6 +46,17 @@ class StreamFormat:
 
     sample_rate_hz: int
     channels: int
+
+
+_IgnoreAlsaError = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p)
+_ignore_alsa_error = _IgnoreAlsaError(lambda *_: None)
+"""Kept for as long as the process lives: ALSA remembers its address."""
+
+
+def _mute_alsa() -> None:
+    """Where there is ALSA, tell it not to write to stderr what PortAudio handles anyway, such as underruns."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL("libasound.so.2").snd_lib_error_set_handler(_ignore_alsa_error)
 
 
 @contextlib.contextmanager
@@ -134,6 +146,7 @@ class AudioSystem:
             raise SinkError(f"{INSTALL_HINT} ({error})") from error
         os.environ.setdefault("JACK_NO_START_SERVER", "1")  # asking for devices must not start a server
         self._int16: Final[int] = pyaudio.paInt16
+        _mute_alsa()
         with quiet_stderr():
             try:
                 self._audio: Any = pyaudio.PyAudio()
