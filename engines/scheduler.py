@@ -40,8 +40,6 @@ class Scheduler:
 
     def admit(self) -> list[tuple[int, LiveUtterance]]:
         """Seat what is ready while there are free slots, lowest slot first; returns the newly seated."""
-        if not self._line:  # a look without the lock: who enters rings the bell afterwards
-            return []
         seated = []
         with self._lock:
             for utterance in [waiting for waiting in self._line if waiting.ready]:

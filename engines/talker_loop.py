@@ -69,12 +69,12 @@ class TalkerLoop:
         """Do one piece and one step; returns 0 when there is more to do, None when it must wait for the bell."""
         began = self._clock()
         self._let_go()
-        self._seat()
-        worked = self._prefill()
+        seated = self._seat()
+        prefilled = self._prefill()
         stepped = self._step()
         if stepped:
             self._costs.step_took(1000.0 * (self._clock() - began))
-        return 0.0 if worked or stepped else None
+        return 0.0 if seated or prefilled or stepped else None
 
     def _let_go(self) -> None:
         """Take leave of those who were stopped."""
@@ -86,9 +86,10 @@ class TalkerLoop:
             if stop := turn.utterance.stopping:
                 self._end(turn, stop)
 
-    def _seat(self) -> None:
-        """Give free slots to those who have text."""
-        for slot, utterance in self._scheduler.admit():
+    def _seat(self) -> bool:
+        """Give free slots to those who have text; whether there were any. Some leave at once, so look again after."""
+        admitted = self._scheduler.admit()
+        for slot, utterance in admitted:
             stop = Stop(End.END)
             try:
                 if not utterance.empty:
@@ -98,6 +99,7 @@ class TalkerLoop:
                 stop = Stop(End.ERROR, f"the prompt could not be made: {error}")
             self._scheduler.leave(utterance)
             utterance.finish(stop)
+        return bool(admitted)
 
     def _begin(self, slot: int, utterance: LiveUtterance) -> _Turn:
         """Lay out the prompt and make the slot ready."""

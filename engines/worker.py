@@ -60,12 +60,12 @@ class Worker:
     @property
     def busy_s(self) -> float:
         """How long the present tick has been running; 0 when asleep. A value that keeps growing is a hung device."""
-        began = self._tick_began
+        began = self._tick_began  # written by the thread alone
         return 0.0 if began is None else time.monotonic() - began
 
     def _run(self) -> None:
         try:
-            while not self._stopped:
+            while not self._is_stopped():
                 self._tick_began = time.monotonic()
                 pause_s = self._tick()
                 self._tick_began = None
@@ -74,6 +74,10 @@ class Worker:
         except Exception as error:
             self._tick_began = None
             self._failed(error)
+
+    def _is_stopped(self) -> bool:
+        with self._bell:
+            return self._stopped
 
     def _rest(self, pause_s: float | None) -> None:
         with self._bell:

@@ -130,6 +130,19 @@ def test_no_text_is_an_end_without_sound(stage: Stage, layout: Layout) -> None:
     assert stage.frame.runs == 0
 
 
+def test_who_leaves_at_once_makes_room_at_once() -> None:
+    stage = Stage(slots=1)
+    with stage.engine:
+        there, go_on = gate(stage.frame, 3)
+        first = stage.say(5)
+        assert there.wait(SOON)
+        silent = stage.engine.start(SpeechRequest())
+        silent.end_of_text()
+        last = stage.say(3)
+        go_on.set()
+        assert [hear(utterance)[1].frames for utterance in (first, silent, last)] == [5, 0, 3]
+
+
 def test_too_much_text_is_refused_by_its_bound() -> None:
     with Stage(max_positions=20).engine as engine:
         utterance = engine.start(SpeechRequest())
