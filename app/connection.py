@@ -34,6 +34,7 @@ NOT_AUTHORISED: Final = 4401
 FULL: Final = 4429
 RESTARTING: Final = 1012
 TRY_LATER: Final = 1013
+_LAST_WORDS_S: Final = 0.5
 _REASON_BYTES: Final = 120
 """A close frame has room for 123."""
 
@@ -124,10 +125,13 @@ class Connection:
             self._later(self._ping())
         return None
 
-    def cancel_all(self) -> None:
-        """End every context now."""
+    async def send_home(self) -> None:
+        """The daemon ends: cancel what is still spoken, say the last words, and close."""
         for context in self._contexts.values():
             context.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_LAST_WORDS_S)
+        await self.close(RESTARTING, "the daemon is restarting")
 
     # -- in -----------------------------------------------------------------------------------------------------------
 

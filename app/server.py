@@ -11,12 +11,14 @@ import contextlib
 import socket
 import ssl
 import stat
+from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs
 
 from websockets.asyncio.server import Server, ServerConnection, serve, unix_serve
+from websockets.exceptions import NegotiationError
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
@@ -25,6 +27,8 @@ from app.http_pages import GUARDED, Sources, answer, problem, target
 from app.messages import PROTOCOL
 
 SPEAK_PATH: Final = "/v1/speak"
+_ONCE: Final = ("Host", "Origin", "Authorization")
+"""Headers that decide who may come in."""
 _CHECK_S: Final = 1.0
 _CLOSE_S: Final = 2.0
 """How long a client may take to answer a close frame."""
@@ -77,7 +81,7 @@ class SpeakServer:
         options: dict[str, Any] = {
             "process_request": self._judge,
             "create_connection": kind,
-            "subprotocols": [Subprotocol(PROTOCOL)],
+            "select_subprotocol": _choose_subprotocol,
             "compression": None,
             "max_size": config.limits.message_bytes,
             "max_queue": 4,
@@ -103,21 +107,17 @@ class SpeakServer:
         self._services.gate.closing = True
         loop = asyncio.get_running_loop()
         until = loop.time() + grace_s
-        leaving: set[asyncio.Task[None]] = set()
-        told: set[Connection] = set()
+        leaving: dict[Connection, asyncio.Task[None]] = {}
         while True:
-            for connection in self._connections - told:
-                if not connection.speaking:
-                    told.add(connection)
-                    leaving.add(asyncio.ensure_future(connection.close(RESTARTING, "the daemon is restarting")))
-            if not (self._connections - told) or loop.time() >= until:
+            late = loop.time() >= until
+            for connection in self._connections:
+                if connection not in leaving and (late or not connection.speaking):
+                    leaving[connection] = asyncio.ensure_future(connection.send_home())
+            if late or self._connections <= leaving.keys():
                 break
             await asyncio.sleep(min(0.05, max(until - loop.time(), 0.0)))
-        for connection in self._connections - told:
-            connection.cancel_all()
-            leaving.add(asyncio.ensure_future(connection.close(RESTARTING, "the daemon is restarting")))
         if leaving:
-            await asyncio.wait(leaving, timeout=_CLOSE_S)
+            await asyncio.wait(leaving.values(), timeout=_CLOSE_S)
         if self._checking is not None:
             self._checking.cancel()
         for server in self._servers:
@@ -135,6 +135,9 @@ class SpeakServer:
         """Answer a GET, or let a WebSocket in."""
         services = self._services
         path, query = target(request)
+        for name in _ONCE:
+            if len(request.headers.get_all(name)) > 1:
+                return problem(HTTPStatus.BAD_REQUEST, f"send one {name} header")
         if path != SPEAK_PATH:
             authorised = services.guard.knows_header(request.headers.get("Authorization"))
             if path in GUARDED and not authorised and not _is_unix(connection):
@@ -191,6 +194,13 @@ class SpeakServer:
                 sent_away = connection.check()
                 if sent_away is not None:
                     self._services.metrics.refused(sent_away)
+
+
+def _choose_subprotocol(_: ServerConnection, offered: Sequence[Subprotocol]) -> Subprotocol | None:
+    """Ours if it is offered; a shell's client offers none, and that is well too."""
+    if offered and PROTOCOL not in offered:
+        raise NegotiationError(f"offer the subprotocol {PROTOCOL}, or none")
+    return Subprotocol(PROTOCOL) if offered else None
 
 
 def _is_unix(connection: ServerConnection) -> bool:
