@@ -90,6 +90,16 @@ def _times(found: Match) -> str:
     return f"{numbers.decimal(found['number'])} times"
 
 
+def _scientific(found: Match) -> str:
+    power = found["power"].lstrip("+")
+    minus = "minus " if power.startswith("-") else ""
+    return f"{numbers.decimal(found['number'])} times ten to the {minus}{numbers.cardinal(power.lstrip('-'))}"
+
+
+def _scaled(found: Match) -> str:
+    return f"{numbers.decimal(found['number'])} {SCALES[found['scale']]}"
+
+
 def _before_number(found: Match) -> str:
     return cased(BEFORE_NUMBER[found["word"].lower()], found["word"]) + " "
 
@@ -163,6 +173,8 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(rf"(?<=[a-z])/(?P<unit>{_UNIT})(?!\w)", lambda f: f" per {UNITS[f['unit']]}"),
     Rule(rf"(?<=[a-z])/(?={_EACH}\b)", " per "),
+    Rule(rf"(?<![\w.])(?P<number>{NUMBER})[eE](?P<power>[+-]?\d{{1,3}})(?!\w)", _scientific),
+    Rule(rf"(?<![\w.])(?P<number>{NUMBER})(?P<scale>k|M|bn)(?!\w)", _scaled),
     Rule(rf"\b(?P<word>{alternatives(BEFORE_NUMBER)})\. ?(?=\d)", _before_number, any_case=True),
     Rule(r"#(?=\d)", "number "),
     Rule(r"(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+|\d{1,15})(?:st|nd|rd|th)\b", lambda f: numbers.ordinal(f["number"])),

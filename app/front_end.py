@@ -19,7 +19,7 @@ from app.hygiene import Cleaner
 from app.language import looks_english
 from app.markup import speak_addresses, strip_markup
 from app.normalizer import normalize
-from app.segmenter import SegmentBounds, Segmenter
+from app.segmenter import Segment, SegmentBounds, Segmenter
 from app.spans import SpannedText
 from app.speakable import speakable
 from app.tokenizer import TextTokenizer
@@ -27,12 +27,13 @@ from engines.errors import BundleError
 from engines.voice_files import front_end_info
 
 _SPACES: Final = re.compile(r"\s+")
+_WRAPPED_HYPHEN: Final = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_])")
 _BLOCK: Final = 16384
 """Characters worked on at a time, so that a large text needs no memory in proportion."""
 
 TEXT_BOUNDS: Final = SegmentBounds()
-PHONE_BOUNDS: Final = SegmentBounds(longest=100)
-"""Voices that read phones are small and were trained on short sentences: about 7 s."""
+PHONE_BOUNDS: Final = SegmentBounds(longest=120)
+"""Voices that read phones are small and were trained on short sentences: about 8 s."""
 UNTOUCHED_BOUNDS: Final = SegmentBounds(longest=600, shortest=600)
 """Text that is not normalised is spoken as it was given: sentences stay together up to about 40 s."""
 
@@ -77,6 +78,7 @@ class TextFrontEnd:
         if bounds is None:
             bounds = PHONE_BOUNDS if pronouncer else TEXT_BOUNDS if normalize else UNTOUCHED_BOUNDS
         self._cleaner = Cleaner(tokenizer.control_strings)
+        self._bounds = bounds
         self._segmenter = Segmenter(bounds)
 
     @classmethod
@@ -119,12 +121,12 @@ class TextFrontEnd:
         cleaned = cleaner.feed(instruct) + cleaner.finish()
         return self._tokenizer.instruct_ids(cleaned.text)
 
-    def _speak(self, segments: list[SpannedText]) -> list[TextPiece]:
+    def _speak(self, segments: list[Segment]) -> list[TextPiece]:
         return [piece for segment in segments if (piece := self._piece(segment)) is not None]
 
-    def _piece(self, segment: SpannedText) -> TextPiece | None:
+    def _piece(self, segment: Segment) -> TextPiece | None:
         """One segment is one piece; None where there is nothing to say."""
-        span = segment.span()
+        span = segment.words.span()
         spoken = self._spoken(segment).text
         if not any(character.isalnum() for character in spoken):
             return None
@@ -133,13 +135,14 @@ class TextFrontEnd:
         ids = self._tokenizer.body_ids(spoken)
         return TextPiece(ids=ids, ends_segment=True, text=spoken, span=span) if ids else None
 
-    def _spoken(self, segment: SpannedText) -> SpannedText:
+    def _spoken(self, segment: Segment) -> SpannedText:
+        words = segment.words
         if self._normalize:
-            segment = strip_markup(segment)
-            if self._speaks_english(segment.text):
-                segment = normalize(speak_addresses(segment))
-            segment = segment.sub(_SPACES, " ").strip()
-        return speakable(segment) if self._pronouncer is not None else segment
+            words = strip_markup(words)
+            if self._speaks_english(words.text):
+                words = normalize(speak_addresses(words))
+            words = words.sub(_WRAPPED_HYPHEN, "-").sub(_SPACES, " ").strip()
+        return words if self._pronouncer is None else speakable(words, "," if segment.torn else ".")
 
     def _speaks_english(self, text: str) -> bool:
         if self._pronouncer is not None or self._language == "english":

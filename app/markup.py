@@ -28,6 +28,7 @@ _STRONG: Final = re.compile(r"\*+|`+|~~+|__+|(?<![^\W_])_(?=\S)|(?<=\S)_(?![^\W_
 _UNDERLINE: Final = re.compile(r"(?<=[^\W_])_(?=[^\W_])")
 _TABLE_EDGE: Final = re.compile(r"\A\s*\|\s*|\s*\|\s*\Z")
 _TABLE: Final = re.compile(r"\s*\|[\s|:-]*")
+_LINK_IN_ANGLES: Final = re.compile(r"<(?:mailto:)?([^<>\s]{1,2000}(?:://|@)[^<>\s]{1,2000})>")
 _TAG: Final = re.compile(
     r"</?(?:b|i|u|em|strong|p|br|div|span|a|h[1-6]|ul|ol|li|code|pre|sub|sup|small|hr)\b[^<>]{0,200}>"
 )
@@ -37,7 +38,9 @@ _HOST: Final = re.compile(
     r"(?<![\w.@/])(?:[a-zA-Z0-9-]{1,63}\.){1,5}"
     r"(?:com|org|net|edu|gov|io|ai|dev|app|co|uk|de|fr|eu|ch|jp|cn|info|me|tv)(?:/[\w./~-]{0,200}[\w/])?(?![\w])"
 )
-_FILE: Final = re.compile(r"(?<![\w.])[A-Za-z_][\w-]{0,63}(?:\.[A-Za-z][\w-]{0,20}){1,4}(?![\w.]*\w)")
+_FILE: Final = re.compile(
+    r"(?<![\w./])(?:[\w.-]{1,64}/){0,10}[A-Za-z_][\w-]{0,63}(?:\.[A-Za-z][\w-]{0,20}){1,4}(?![\w.]*\w)"
+)
 _PATH: Final = re.compile(r"(?<![\w/<])~?(?:/[\w.-]{1,64}){2,20}/?|(?<![\w/<])[~.]{1,2}(?:/[\w.-]{1,64}){1,20}/?")
 _WORDS: Final = {
     ".": " dot ", "@": " at ", "/": " slash ", "_": " underscore ", "-": " dash ", "~": " tilde ", ":": " colon ",
@@ -50,7 +53,8 @@ def strip_markup(text: SpannedText) -> SpannedText:
     """Text without its marks, in any language."""
     if not MARKUP.search(text.text):
         return text
-    text = text.sub(_FENCE, "").sub(_RULE, "").sub(_TAG, " ").sub(_IMAGE_OR_LINK, lambda found: found.group(1))
+    text = text.sub(_FENCE, "").sub(_RULE, "").sub(_TAG, " ")
+    text = text.sub(_LINK_IN_ANGLES, lambda found: found.group(1)).sub(_IMAGE_OR_LINK, lambda found: found.group(1))
     text = text.sub(_REFERENCE, "").sub(_BULLET, "").sub(_BETWEEN, " \u00d7 ").sub(_STRONG, "")
     return text.sub(_TABLE_EDGE, "").sub(_TABLE, ", ") if "|" in text.text else text
 

@@ -19,13 +19,13 @@ UNITS: Final = {
     "s": "second", "sec": "second", "secs": "second", "ms": "millisecond", "\u00b5s": "microsecond",
     "\u03bcs": "microsecond", "us": "microsecond", "ns": "nanosecond", "min": "minute", "mins": "minute", "h": "hour",
     "hr": "hour", "hrs": "hour", "yr": "year", "yrs": "year",
-    "B": "byte", "kB": "kilobyte", "KB": "kilobyte", "MB": "megabyte", "GB": "gigabyte", "TB": "terabyte",
+    "kB": "kilobyte", "KB": "kilobyte", "MB": "megabyte", "GB": "gigabyte", "TB": "terabyte",
     "PB": "petabyte", "KiB": "kibibyte", "MiB": "mebibyte", "GiB": "gibibyte", "TiB": "tebibyte", "kb": "kilobit",
     "Mb": "megabit", "Gb": "gigabit", "kbps": "kilobit per second", "Mbps": "megabit per second",
     "Gbps": "gigabit per second", "MB/s": "megabyte per second", "GB/s": "gigabyte per second",
     "Hz": "hertz", "kHz": "kilohertz", "MHz": "megahertz", "GHz": "gigahertz", "W": "watt", "kW": "kilowatt",
     "MW": "megawatt", "GW": "gigawatt", "mW": "milliwatt", "kWh": "kilowatt hour", "Wh": "watt hour", "V": "volt",
-    "mV": "millivolt", "kV": "kilovolt", "A": "amp", "mA": "milliamp", "mAh": "milliamp hour", "\u03a9": "ohm",
+    "mV": "millivolt", "kV": "kilovolt", "mA": "milliamp", "mAh": "milliamp hour", "\u03a9": "ohm",
     "\u2126": "ohm", "k\u03a9": "kilohm", "J": "joule", "kJ": "kilojoule", "cal": "calorie", "kcal": "kilocalorie",
     "N": "newton", "Nm": "newton meter", "Pa": "pascal", "kPa": "kilopascal", "hPa": "hectopascal", "bar": "bar",
     "psi": "P S I", "dB": "decibel", "hp": "horsepower", "rpm": "R P M", "fps": "frame per second", "px": "pixel",
@@ -34,7 +34,7 @@ UNITS: Final = {
     "m2": "square meter", "m\u00b2": "square meter", "km2": "square kilometer", "km\u00b2": "square kilometer",
     "cm\u00b2": "square centimeter", "ft\u00b2": "square foot", "m3": "cubic meter", "m\u00b3": "cubic meter",
     "cm\u00b3": "cubic centimeter", "\u00b0C": "degree Celsius", "\u00b0F": "degree Fahrenheit", "\u00b0": "degree",
-    "\u2103": "degree Celsius", "\u2109": "degree Fahrenheit", "K": "kelvin", "mol": "mole", "lm": "lumen",
+    "\u2103": "degree Celsius", "\u2109": "degree Fahrenheit", "mol": "mole", "lm": "lumen",
     "%": "percent", "\u2030": "per mille", "ppm": "part per million",
 }  # fmt: skip
 _IRREGULAR: Final = {"foot": "feet", "inch": "inches"}
@@ -42,11 +42,11 @@ _UNCHANGED: Final = frozenset({
     "hertz", "kilohertz", "megahertz", "gigahertz", "percent", "per mille", "horsepower", "P S I", "R P M", "kelvin",
 })  # fmt: skip
 AMBIGUOUS_UNITS: Final = frozenset({
-    "in", "t", "B", "A", "K", "us", "bar", "ha", "ac", "pt", "s", "m", "h", "g", "l", "N", "J", "V", "W", "L", "min",
+    "in", "t", "us", "bar", "ha", "ac", "pt", "s", "m", "h", "g", "l", "N", "J", "V", "W", "L", "min",
     "sec", "cal", "gal", "ms", "mi",
 })  # fmt: skip
 """Also words or letters: taken as units only close behind a number, and never before a capital."""
-LETTER_UNITS: Final = frozenset({"A", "B", "K", "in", "us", "t"})
+LETTER_UNITS: Final = frozenset({"in", "us", "t"})
 """Behind a space these are units only where the phrase ends."""
 
 CURRENCIES: Final = {

@@ -20,6 +20,9 @@ from typing import Final
 from app.abbreviations import ends_sentence
 from app.spans import SpannedText
 
+_ADDRESS: Final = 1000
+"""Longest web address that is kept in one piece; its path is hardly spoken, so it weighs `_ADDRESS_WEIGHT` in all."""
+_ADDRESS_WEIGHT: Final = 25
 _LOOK_AHEAD: Final = 24
 """Characters after a dot that may decide about it; what is not decided by then goes on."""
 _TERMINATORS: Final = frozenset(".!?\u2026")
@@ -31,6 +34,11 @@ _LAST_WORD: Final = re.compile(r"[^\W_]+(?:[.'\u2019][^\W_]+)*\Z")
 _LIST_MARK: Final = re.compile(r"(?:[-*+\u2022\u2013\u2014>]|#{1,6}|\d{1,3}[.)])\s")
 _LIST_MARK_BEGINNING: Final = re.compile(r"(?:[-*+\u2022\u2013\u2014>]|#{1,6}|\d{1,3}[.)]?)?")
 _NUMBERED: Final = re.compile(r"(?:\A|\n)\d{1,3}\Z")
+_PHRASE_WORDS: Final = frozenset((
+    "and", "or", "but", "that", "which", "who", "whose", "when", "where", "while", "because", "if", "unless", "until",
+    "after", "before", "since", "so", "for", "with", "without", "from", "into", "to", "in", "on", "at", "by", "through",
+))  # fmt: skip
+"""Before these a long English sentence takes a breath most naturally."""
 _CLAUSE: Final = frozenset(",;:\u2014\u2013)\u2026")
 _WIDE_CLAUSE: Final = frozenset("\uff0c\uff1b\uff1a\u3001")
 
@@ -54,6 +62,15 @@ class SegmentBounds:
     """The first segment may end at the first clause mark at or after this length, so that a live text starts early."""
 
 
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What one utterance speaks."""
+
+    words: SpannedText
+    torn: bool = False
+    """Whether it was cut between words, because it had no better end: its voice should not fall there."""
+
+
 class Segmenter:
     """Segments one stream."""
 
@@ -65,32 +82,34 @@ class Segmenter:
 
     def _restart(self) -> None:
         """Begin to look at the pending text as a new segment."""
-        self._scan = self._weight = 0
-        self._sentence = self._clause = self._space = self._gap = 0
-        """Last cuts so far (0: none): after a short sentence, after a clause, between words, at any space."""
+        self._torn = False
+        self._scan = self._weight = self._address = 0
+        self._sentence = self._clause = self._joint = self._space = self._gap = 0
+        """Last cuts so far (0: none): after a short sentence, after a clause, before a word that begins a phrase,
+        between words, at any space."""
 
-    def feed(self, piece: SpannedText) -> list[SpannedText]:
+    def feed(self, piece: SpannedText) -> list[Segment]:
         """Take the next piece; give the segments that are now certain."""
         self._pending += piece
         return self._take(last=False)
 
-    def finish(self) -> list[SpannedText]:
+    def finish(self) -> list[Segment]:
         """The text is complete: give the rest. The segmenter may be fed again, as at the start."""
         segments = self._take(last=True)
         rest = self._pending.strip()
         self._pending = self._pending.slice(len(self._pending), len(self._pending))
         self._restart()
         self._early = self._bounds.first_clause
-        return [*segments, rest] if rest.text else segments
+        return [*segments, Segment(rest)] if rest.text else segments
 
-    def _take(self, *, last: bool) -> list[SpannedText]:
-        segments: list[SpannedText] = []
+    def _take(self, *, last: bool) -> list[Segment]:
+        segments: list[Segment] = []
         start = 0
         text = self._pending.text
         while (cut := self._next_cut(text, start, last)) is not None:
-            segment = self._pending.slice(start, cut).strip()
-            if segment.text:
-                segments.append(segment)
+            words = self._pending.slice(start, cut).strip()
+            if words.text:
+                segments.append(Segment(words, torn=self._torn))
                 self._early = None
             start = cut
             self._restart()
@@ -101,13 +120,14 @@ class Segmenter:
         """Where the segment that begins at `start` ends, or None while that is open; scanning goes on later."""
         for place in range(start + self._scan, len(text)):
             character = text[place]
-            weight = self._weight + spoken_weight(character)
+            mark = not character.isalnum()
+            if mark and not last and len(text) - place <= _LOOK_AHEAD and self._is_open(text, place):
+                self._scan = place - start
+                return None
+            weight = self._weight + self._weigh(text, place)
             if weight > self._bounds.longest and not character.isspace() and self._weight:
                 return start + self._best_cut(place - start)
-            if not character.isalnum():
-                if not last and len(text) - place <= _LOOK_AHEAD and self._is_open(text, place):
-                    self._scan = place - start
-                    return None
+            if mark:
                 cut = self._judge(text, start, place)
                 if cut is not None:
                     return cut
@@ -116,6 +136,19 @@ class Segmenter:
             self._weight = weight
         self._scan = max(len(text) - start, 0)
         return None
+
+    def _weigh(self, text: str, place: int) -> int:
+        """Weight of the character at `place`, which is inside a web address until the next space."""
+        character = text[place]
+        if character.isspace():
+            self._address = 0
+        elif self._address:
+            self._address -= 1
+            return 0
+        elif character == "/" and text[max(0, place - 2) : place] == ":/":
+            self._address = _ADDRESS
+            return _ADDRESS_WEIGHT
+        return spoken_weight(character)
 
     def _is_open(self, text: str, place: int) -> bool:
         """Whether what follows `place` does not yet say what the character there means."""
@@ -143,6 +176,8 @@ class Segmenter:
                 return place + 1
             self._space = place - start
         elif character == " ":
+            if text[start + self._gap + 1 : place] in _PHRASE_WORDS:
+                self._joint = self._gap
             self._gap = place - start
             if not text[place - 1].isdigit():
                 self._space = place - start
@@ -171,10 +206,11 @@ class Segmenter:
 
     def _best_cut(self, reached: int) -> int:
         """Where to cut a segment that is full after `reached` characters."""
-        for cut in (self._sentence, self._clause, self._space, self._gap):
-            if cut > reached // 4:
+        for cut in (self._sentence, self._clause):
+            if cut > reached // 4:  # a shorter one would leave a scrap
                 return cut
-        return reached
+        self._torn = True
+        return self._joint if self._joint > reached // 2 else self._space or self._gap or reached
 
 
 def _end_of(pattern: re.Pattern[str], text: str, place: int) -> int:

@@ -34,8 +34,8 @@ _BREAKING: Final = frozenset("()[]{}\u2014\u2013\u2015\u3001\uff0c\uff1b\uff1a|\
 _ENDING: Final = {"\u3002": ".", "\uff01": "!", "\uff1f": "?", "\uff61": "."}
 
 
-def speakable(text: SpannedText) -> SpannedText:
-    """Words and marks only, ending with a mark; empty if there is no word in it."""
+def speakable(text: SpannedText, end: str = ".") -> SpannedText:
+    """Words and marks only, ending with a mark (`end` where there is none); empty if there is no word in it."""
     if not _PLAIN.match(text.text):
         text = (
             text.sub(_APOSTROPHE, "'").sub(_LAST_DOTS, ".").sub(_DOTS, ", ").sub(_OTHER, _plain).sub(_LOOSE_QUOTE, "")
@@ -43,7 +43,7 @@ def speakable(text: SpannedText) -> SpannedText:
         text = text.sub(_LETTER_A, "ay").sub(_MORNING, "ay em")
         text = text.sub(_MARKS, _strongest).sub(_SPACES, " ").sub(_LEADING, "").strip()
     if text.text and text.text[-1] not in ",.?!;:":
-        text = SpannedText(text.text + ".", [*text.offsets, text.offsets[len(text)]])
+        text = SpannedText(text.text + end, [*text.offsets, text.offsets[len(text)]])
     return text
 
 

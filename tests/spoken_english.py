@@ -152,6 +152,12 @@ SPOKEN: Final[dict[str, dict[str, str]]] = {
         "2 1/2 lbs of it": "two and a half pounds of it",
         "3 apples/day": "three apples per day",
         "I have 5 A grades": "I have five A grades",
+        "a 7B model": "a seven B model",
+        "a 4K video": "a four K video",
+        "10k users": "ten thousand users",
+        "5M downloads": "five million downloads",
+        "1e-5": "one times ten to the minus five",
+        "6.02e23": "six point zero two times ten to the twenty three",
     },
     "ranges and fractions": {
         "10-12": "ten to twelve",

@@ -141,6 +141,12 @@ def test_no_word_is_lost(words: list[str], mark: str) -> None:
     assert re.findall(r"\w+", spoken) == words
 
 
+def test_a_hyphen_at_the_end_of_a_line_joins() -> None:
+    assert [piece.text for piece in pieces(open_front_end(), "a well-\nknown thing\nis here")] == [
+        "a well-known thing is here"
+    ]
+
+
 def test_a_megabyte_without_a_space() -> None:
     front_end = open_front_end()
     count = letters = 0

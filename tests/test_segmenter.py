@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.hygiene import Cleaner
-from app.segmenter import SegmentBounds, Segmenter, spoken_weight
-from app.spans import SpannedText
+from app.segmenter import Segment, SegmentBounds, Segmenter, spoken_weight
 
 EAGER = SegmentBounds(shortest=1)
 WRITING = st.lists(
@@ -45,13 +44,17 @@ WRITING = st.lists(
 
 
 def segments(*pieces: str, bounds: SegmentBounds = EAGER) -> list[str]:
-    return [found.text for found in spanned(*pieces, bounds=bounds)]
+    return [found.words.text for found in spanned(*pieces, bounds=bounds)]
 
 
-def spanned(*pieces: str, bounds: SegmentBounds = EAGER) -> list[SpannedText]:
+def spanned(*pieces: str, bounds: SegmentBounds = EAGER) -> list[Segment]:
     cleaner, segmenter = Cleaner(), Segmenter(bounds)
     found = [segment for piece in pieces for segment in segmenter.feed(cleaner.feed(piece))]
     return [*found, *segmenter.feed(cleaner.finish()), *segmenter.finish()]
+
+
+def facts(segment: Segment) -> tuple[str, list[int], bool]:
+    return segment.words.text, list(segment.words.offsets), segment.torn
 
 
 @pytest.mark.parametrize(
@@ -130,6 +133,21 @@ def test_long_sentences_are_cut_at_clauses_then_at_words() -> None:
     assert max(map(len, found)) == 119
 
 
+def test_a_cut_between_words_goes_before_a_phrase_and_is_told() -> None:
+    text = "the licenses for most other practical works are designed to take away your freedom, and more"
+    found = spanned(text, bounds=SegmentBounds(longest=70))
+    assert [(segment.words.text, segment.torn) for segment in found] == [
+        ("the licenses for most other practical works are designed", True),
+        ("to take away your freedom, and more", False),
+    ]
+
+
+def test_a_web_address_stays_whole() -> None:
+    text = f"Look at https://example.com/{'a/' * 200} and at nothing else."
+    assert segments(text) == [text]
+    assert max(map(len, segments("http://" + "a" * 5000))) <= 1000 + 180
+
+
 def test_a_number_is_not_cut_off_its_unit() -> None:
     text = "aaaa bbbb cccc dddd 25 kilometres and more"
     assert segments(text, bounds=SegmentBounds(longest=36)) == ["aaaa bbbb cccc dddd", "25 kilometres and more"]
@@ -149,9 +167,9 @@ def test_a_long_text_without_an_end_is_given_in_bounded_pieces(unit: str) -> Non
     cleaner, segmenter, kept = Cleaner(), Segmenter(), 0
     found: list[str] = []
     for start in range(0, len(text), 1000):
-        found += [segment.text for segment in segmenter.feed(cleaner.feed(text[start : start + 1000]))]
+        found += [segment.words.text for segment in segmenter.feed(cleaner.feed(text[start : start + 1000]))]
         kept = max(kept, len(segmenter._pending))
-    found += [segment.text for segment in (*segmenter.feed(cleaner.finish()), *segmenter.finish())]
+    found += [segment.words.text for segment in (*segmenter.feed(cleaner.finish()), *segmenter.finish())]
     assert kept <= 500
     assert all(sum(map(spoken_weight, segment)) <= 180 + 24 * 6 for segment in found)
     cleaner = Cleaner()
@@ -189,20 +207,20 @@ def test_any_cutting_gives_the_same_segments(text: str, cuts: list[int]) -> None
     pieces = [text[a:b] for a, b in itertools.pairwise(places)]
     for bounds in (EAGER, SegmentBounds(), SegmentBounds(longest=30, shortest=8, first_clause=5)):
         whole = spanned(text, bounds=bounds)
-        assert [(s.text, s.span()) for s in spanned(*pieces, bounds=bounds)] == [(s.text, s.span()) for s in whole]
-        assert segments(*text, bounds=bounds) == [s.text for s in whole]
+        assert [facts(found) for found in spanned(*pieces, bounds=bounds)] == [facts(found) for found in whole]
+        assert segments(*text, bounds=bounds) == [s.words.text for s in whole]
 
 
 def test_a_segment_comes_as_soon_as_it_is_certain() -> None:
     cleaner, segmenter = Cleaner(), Segmenter()
     assert not segmenter.feed(cleaner.feed("This is a whole sentence."))
     assert not segmenter.feed(cleaner.feed(" "))
-    assert [s.text for s in segmenter.feed(cleaner.feed("An"))] == ["This is a whole sentence."]
+    assert [s.words.text for s in segmenter.feed(cleaner.feed("An"))] == ["This is a whole sentence."]
 
 
 def test_segments_know_where_they_came_from() -> None:
     text = "  One  sentence \x00here now.   Another one follows it. "
-    assert [text[slice(*s.span())].strip() for s in spanned(text)] == [
+    assert [text[slice(*s.words.span())].strip() for s in spanned(text)] == [
         "One  sentence \x00here now.",
         "Another one follows it.",
     ]
@@ -212,4 +230,4 @@ def test_feeding_goes_on_after_finish() -> None:
     cleaner, segmenter = Cleaner(), Segmenter()
     first = [*segmenter.feed(cleaner.feed("One")), *segmenter.feed(cleaner.finish()), *segmenter.finish()]
     second = [*segmenter.feed(cleaner.feed(" two")), *segmenter.feed(cleaner.finish()), *segmenter.finish()]
-    assert [(s.text, s.span()) for s in first + second] == [("One", (0, 3)), ("two", (4, 7))]
+    assert [(s.words.text, s.words.span()) for s in first + second] == [("One", (0, 3)), ("two", (4, 7))]
