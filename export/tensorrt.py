@@ -21,9 +21,9 @@ import numpy.typing as npt
 from onnx import ModelProto
 
 from export.attention_tensorrt import AttentionForm
-from export.checkpoint import TensorSource
+from export.checkpoint import TensorFile, TensorSource
 from export.codec_graph import CodecGraph
-from export.config import CodecConfig, TalkerConfig
+from export.config import CodecConfig, TalkerConfig, read_codec_config, read_model_config
 from export.errors import ExportError
 from export.frame_graph import FramePlan, build_frame_graph
 from export.graph import GraphBuilder
@@ -90,6 +90,18 @@ class TensorRtSource:
     codec_file: TensorSource
     max_top_k: int
     max_positions: int
+
+
+def read_source(checkpoint: Path, max_top_k: int, max_positions: int) -> TensorRtSource:
+    """An official checkpoint's directory; `max_top_k` and `max_positions` as in the bundle made from it."""
+    return TensorRtSource(
+        talker=read_model_config(checkpoint).talker_config,
+        codec=read_codec_config(checkpoint),
+        model_file=TensorFile(checkpoint / "model.safetensors"),
+        codec_file=TensorFile(checkpoint / "speech_tokenizer" / "model.safetensors"),
+        max_top_k=max_top_k,
+        max_positions=max_positions,
+    )
 
 
 @dataclass(slots=True)

@@ -19,23 +19,10 @@ from safetensors.numpy import load_file
 from engines.manifest import CodecInputs, CodecOutputs, FrameInputs, FrameOutputs, StateSpec
 from engines.step_names import StepInputs, StepOutputs, StepTables, TalkerStepOutputs
 from export.attention_tensorrt import AttentionForm
-from export.checkpoint import TensorFile
-from export.config import StackConfig, read_codec_config, read_model_config
+from export.config import StackConfig
 from export.tensorrt import WEIGHTS, FrameShape, Role, TensorRtChoice, TensorRtSource, build_tensorrt
 
 Values = dict[str, npt.NDArray[Any]]
-
-
-def source_of(checkpoint: Path, max_top_k: int, max_positions: int = 256) -> TensorRtSource:
-    """The checkpoint as the graphs are made from it."""
-    return TensorRtSource(
-        talker=read_model_config(checkpoint).talker_config,
-        codec=read_codec_config(checkpoint),
-        model_file=TensorFile(checkpoint / "model.safetensors"),
-        codec_file=TensorFile(checkpoint / "speech_tokenizer" / "model.safetensors"),
-        max_top_k=max_top_k,
-        max_positions=max_positions,
-    )
 
 
 @dataclass(kw_only=True)

@@ -18,8 +18,8 @@ from engines.talker import Talker
 from export.attention_tensorrt import AttentionForm
 from export.exporter import export_checkpoint
 from export.lowering import Precision
-from export.tensorrt import SLOTS, FrameShape, TensorRtChoice, TensorRtSource
-from tests.tensorrt_machine import CodecMachine, Machine, Values, source_of
+from export.tensorrt import SLOTS, FrameShape, TensorRtChoice, TensorRtSource, read_source
+from tests.tensorrt_machine import CodecMachine, Machine, Values
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
 
@@ -128,7 +128,7 @@ def voice(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("tensorrt")
     checkpoint = write_checkpoint(SPECS[request.param], folder / "model")
     manifest = export_checkpoint(checkpoint, folder / "bundle")
-    return Voice(folder / "bundle", manifest, source_of(checkpoint, manifest.sampling.max_top_k))
+    return Voice(folder / "bundle", manifest, read_source(checkpoint, manifest.sampling.max_top_k, 256))
 
 
 @pytest.fixture(scope="module")

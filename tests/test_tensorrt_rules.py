@@ -14,9 +14,8 @@ from export.errors import ExportError
 from export.graph import GraphBuilder
 from export.lowering import Precision
 from export.payload import Payload
-from export.tensorrt import SLOTS, FrameShape, Role, TensorRtChoice, TensorRtSource, build_tensorrt
+from export.tensorrt import SLOTS, FrameShape, Role, TensorRtChoice, TensorRtSource, build_tensorrt, read_source
 from export.tensorrt_rules import Version, faults_of
-from tests.tensorrt_machine import source_of
 from tests.true_shapes import HIDDEN, true_source
 
 OLDEST: dict[AttentionForm, Version] = {AttentionForm.IN_PLACE: (10, 15), AttentionForm.ROWS: (10, 3)}
@@ -30,7 +29,7 @@ def check(source: TensorRtSource, choice: TensorRtChoice) -> None:
 
 @pytest.fixture(scope="module")
 def tiny_source(tiny_checkpoint: Path) -> TensorRtSource:
-    return source_of(tiny_checkpoint, 64)
+    return read_source(tiny_checkpoint, 64, 256)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
