@@ -17,11 +17,11 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol
+from typing import BinaryIO, Final
 
 from app.executor import BoundedExecutor
+from app.file_writers import FlacWriter, PlainWriter, Writer
 from app.sink import SinkError, to_pcm16
-from app.wav import streaming_wav_header, wav_header
 from app.wishes import FileFormat
 from engines.contract import Pcm
 
@@ -67,117 +67,6 @@ def _is_special(path: Path) -> bool:
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
-class _Writer(Protocol):
-    """One container being filled; every method blocks."""
-
-    def write(self, data: bytes) -> None: ...
-    def close(self) -> None: ...
-    def drop(self) -> None: ...
-
-
-class _PlainWriter:
-    """Raw samples, or wav; the wav header's lengths are set at the end where the file can be rewound."""
-
-    def __init__(self, file: BinaryIO, sample_rate_hz: int, *, wav: bool, rewind: bool) -> None:
-        self._file = file
-        self._sample_rate_hz = sample_rate_hz
-        self._patch = wav and rewind
-        self._bytes = 0
-        if wav:
-            file.write(streaming_wav_header(sample_rate_hz))
-
-    def write(self, data: bytes) -> None:
-        self._file.write(data)
-        self._bytes += len(data)
-
-    def close(self) -> None:
-        if self._patch:
-            self._file.seek(0)
-            self._file.write(wav_header(self._sample_rate_hz, self._bytes))
-        self._file.flush()
-
-    def drop(self) -> None:
-        pass
-
-
-class _FlacWriter:
-    """FLAC through libsndfile, which is loaded here and not before."""
-
-    def __init__(self, file: BinaryIO, sample_rate_hz: int) -> None:
-        import soundfile
-
-        self._file = _RememberingFile(file)
-        self._library_error: type[Exception] = soundfile.SoundFileError
-        self._empty = True
-        try:
-            self._sound: Any = soundfile.SoundFile(
-                self._file, "w", samplerate=sample_rate_hz, channels=1, format="FLAC", subtype="PCM_16"
-            )
-        except soundfile.SoundFileError as error:
-            raise self._cause(error) from error
-
-    def write(self, data: bytes) -> None:
-        try:
-            self._sound.buffer_write(data, dtype="int16")
-        except (self._library_error, AssertionError) as error:
-            raise self._cause(error) from error
-        self._empty = False
-        self._file.check()
-
-    def close(self) -> None:
-        if self._empty:
-            self.write(bytes(2))  # libsndfile leaves a file without samples without a header too
-        try:
-            self._sound.close()
-        except self._library_error as error:
-            raise self._cause(error) from error
-        self._file.check()
-        self._file.file.flush()
-
-    def drop(self) -> None:
-        """Let libsndfile go without another byte written."""
-        self._file.error = self._file.error or OSError(errno.ECANCELED, os.strerror(errno.ECANCELED))
-        with contextlib.suppress(self._library_error):
-            self._sound.close()
-
-    def _cause(self, error: Exception) -> OSError:
-        return self._file.error or OSError(errno.EIO, str(error))
-
-
-class _RememberingFile:
-    """What libsndfile writes through: a failure must not be raised inside its callbacks, so it is kept for `check`."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.file = file
-        self.error: OSError | None = None
-
-    def write(self, data: Any) -> int:
-        if self.error is None:
-            try:
-                return self.file.write(bytes(data))
-            except OSError as error:
-                self.error = error
-        return 0
-
-    def read(self, size: int = -1) -> bytes:
-        return self.file.read(size)
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        if self.error is None:
-            try:
-                return self.file.seek(offset, whence)
-            except OSError as error:  # seeking flushes
-                self.error = error
-        return -1
-
-    def tell(self) -> int:
-        return self.file.tell() if self.error is None else -1
-
-    def check(self) -> None:
-        if self.error is not None:
-            raise self.error
-
-
 class FileSink:
     """A `Sink` that fills one file, pipe or device."""
 
@@ -192,7 +81,7 @@ class FileSink:
         self._final: Path | None = None
         self._part: Path | None = None
         self._file: BinaryIO | None = None
-        self._writer: _Writer | None = None
+        self._writer: Writer | None = None
         self._ended = False
         self._lock = threading.Lock()  # a write given up on by its caller may still be running when the end comes
 
@@ -255,7 +144,7 @@ class FileSink:
         except OSError as error:
             raise self._failure(error) from error
 
-    def _open(self) -> _Writer:
+    def _open(self) -> Writer:
         if self._writer is not None:
             return self._writer
         rewind = False
@@ -269,9 +158,9 @@ class FileSink:
             self._file = self._open_part()
             rewind = True
         if self._format is FileFormat.FLAC:
-            self._writer = _FlacWriter(self._file, self._sample_rate_hz)
+            self._writer = FlacWriter(self._file, self._sample_rate_hz)
         else:
-            self._writer = _PlainWriter(
+            self._writer = PlainWriter(
                 self._file, self._sample_rate_hz, wav=self._format is FileFormat.WAV, rewind=rewind
             )
         return self._writer
