@@ -1,0 +1,121 @@
+"""The unit and its installer: what systemd says of the unit, and what the scripts do to a tree."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.config import load_config
+
+REPOSITORY = Path(__file__).parent.parent
+ANALYZE = shutil.which("systemd-analyze")
+needs_systemd = pytest.mark.skipif(ANALYZE is None, reason="needs systemd-analyze")
+
+
+def run(name: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [str(REPOSITORY / "scripts" / name), *arguments], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def tree(root: Path) -> dict[str, tuple[int, bytes]]:
+    """Every file under a directory, without the program's own parts."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if path.is_file() and not path.is_symlink() and not name.startswith("opt/speakd/"):
+            found[name] = (stat.S_IMODE(path.stat().st_mode), path.read_bytes())
+    return found
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("image")
+    run("install", "--root", str(root))
+    return root
+
+
+def test_an_image_has_everything(image: Path) -> None:
+    assert (image / "opt/speakd/app/daemon.py").is_file()
+    assert (image / "opt/speakd/scripts/setup").stat().st_mode & 0o111
+    assert not (image / "opt/speakd/.venv").exists()
+    assert (image / "usr/local/bin/speak").readlink() == Path("/opt/speakd/scripts/speak")
+    assert "u speakd" in (image / "usr/lib/sysusers.d/speakd.conf").read_text()
+    unit = (image / "etc/systemd/system/speakd.service").read_text()
+    assert "@" not in re.sub(r"@(system-service|privileged|resources)", "", unit)
+    assert "ExecStart=/opt/speakd/.venv/bin/speakd --config /etc/speakd/config.toml" in unit
+    config = load_config(image / "etc/speakd/config.toml")
+    assert config.voice.bundle == "/opt/speakd/engines/voices/default/bundle"
+
+
+def test_installing_twice_changes_nothing(image: Path) -> None:
+    before = tree(image)
+    run("install", "--root", str(image))
+    assert tree(image) == before
+
+
+def test_settings_and_token_stay(tmp_path: Path) -> None:
+    run("install", "--root", str(tmp_path))
+    config = tmp_path / "etc/speakd/config.toml"
+    config.write_text('[server]\nhost = "0.0.0.0"\n')
+    (tmp_path / "etc/speakd/token").write_text("0123456789abcdef\n")
+    run("install", "--root", str(tmp_path))
+    assert config.read_text() == '[server]\nhost = "0.0.0.0"\n'
+    extra = tmp_path / "etc/systemd/system/speakd.service.d"
+    assert "LoadCredential=token:/etc/speakd/token" in (extra / "token.conf").read_text()
+    assert "IPAddressAllow=any" in (extra / "network.conf").read_text()
+    run("uninstall", "--root", str(tmp_path))
+    left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file())
+    assert left == ["etc/speakd/config.toml", "etc/speakd/token"]
+    run("uninstall", "--root", str(tmp_path), "--purge")
+    run("uninstall", "--root", str(tmp_path), "--purge")
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_a_dry_run_touches_nothing(tmp_path: Path) -> None:
+    said = run("install", "--root", str(tmp_path), "--dry-run")
+    assert "speakd.service" in said
+    assert "cp -a" in said
+    run("uninstall", "--root", str(tmp_path), "--dry-run")
+    assert not list(tmp_path.iterdir())
+
+
+@needs_systemd
+def test_the_unit_is_valid(image: Path, tmp_path: Path) -> None:
+    unit = (image / "etc/systemd/system/speakd.service").read_text()
+    checked = tmp_path / "speakd.service"  # the program is not installed here
+    checked.write_text(unit.replace("/opt/speakd/.venv/bin/speakd", "/bin/true"))
+    done = subprocess.run(
+        [str(ANALYZE), "verify", str(checked)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+@needs_systemd
+def test_the_unit_is_confined(image: Path) -> None:
+    unit = image / "etc/systemd/system/speakd.service"
+    done = subprocess.run(
+        [str(ANALYZE), "security", "--offline=yes", "--no-pager", "--threshold=25", str(unit)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    if "--offline" in done.stderr:
+        pytest.skip("this systemd cannot judge a unit that is not running")
+    found = re.search(r"Overall exposure level for speakd.service: ([\d.]+)", done.stdout)
+    assert found is not None, done.stderr
+    assert float(found[1]) <= 2.5
+
+
+def test_what_cuda_and_alsa_need_is_left_open() -> None:
+    unit = (REPOSITORY / "systemd/speakd.service").read_text().splitlines()
+    keys = {line.partition("=")[0] for line in unit if line and line[0] not in "#["}
+    assert not {"PrivateDevices", "MemoryDenyWriteExecute"} & keys
+    assert "SupplementaryGroups=audio video render" in unit
+    assert {"Type=notify", "Restart=on-failure", "DevicePolicy=closed"} <= set(unit)
+    assert any(line.startswith("WatchdogSec=") for line in unit)
