@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import numpy as np
 import pytest
 
-from engines.contract import Codes, End, Layout, Outcome, SpeechRequest
+from engines.contract import Codes, End, Layout, Outcome, SpeechRequest, Utterance
 from engines.engine import EngineConfig, SpeechEngine
 from engines.errors import EngineBusyError, EngineClosedError, RequestError, SpeechError
 from engines.utterance import LiveUtterance
@@ -46,7 +48,7 @@ def stage() -> Iterator[Stage]:
         yield made
 
 
-def hear(utterance: LiveUtterance) -> tuple[np.ndarray, Outcome]:
+def hear(utterance: Utterance) -> tuple[np.ndarray, Outcome]:
     """Everything it says, and what became of it."""
     parts = []
     while len(part := utterance.pcm.read(7, SOON)):
@@ -75,7 +77,8 @@ def gate(runner: FakeRunner, at_run: int) -> tuple[threading.Event, threading.Ev
 
 @pytest.mark.parametrize("layout", [Layout.WHOLE, Layout.STREAMING])
 def test_it_speaks_as_many_frames_as_the_model_says(stage: Stage, layout: Layout) -> None:
-    pcm, outcome = hear(stage.say(17, layout=layout))
+    utterance: Utterance = stage.say(17, layout=layout)  # it is what the contract says
+    pcm, outcome = hear(utterance)
     assert (outcome.end, outcome.error, outcome.frames, outcome.samples) == (End.END, None, 17, 17 * SAMPLES)
     assert len(pcm) == outcome.samples
     assert outcome.codes is not None
@@ -338,6 +341,37 @@ def test_closing_cancels_what_is_left() -> None:
 
 def test_an_engine_that_never_spoke_closes() -> None:
     Stage().engine.close()
+
+
+def test_many_callers_at_once() -> None:
+    """Threads that speak, drip, stop early, midway and late: each gets its own frames, and every place comes back."""
+    stage = Stage(slots=3, max_waiting=5, pcm_ring_s=0.5, codec_chunk_frames=4)
+    expected = {seed: spoken(stage.say(25 + seed, seed=seed)) for seed in range(5)}
+
+    def call(caller: int) -> None:
+        dice = random.Random(caller)
+        for _ in range(30):
+            seed, stops = dice.randrange(5), dice.choice(["never", "at once", "midway", "after"])
+            layout = dice.choice([Layout.WHOLE, Layout.STREAMING]) if stops != "never" else Layout.WHOLE
+            utterance = stage.say(25 + seed, seed=seed, layout=layout)
+            if stops == "midway":
+                utterance.pcm.read(dice.randrange(1, 50), SOON)
+            if stops in {"at once", "midway"}:
+                utterance.cancel()
+            pcm, outcome = hear(utterance)
+            utterance.cancel()
+            if stops in {"at once", "midway"}:
+                assert outcome.end in {End.CANCELLED, End.END}  # it may have been quicker
+            else:
+                assert (outcome.end, len(pcm)) == (End.END, outcome.frames * SAMPLES)
+            if stops == "never":
+                assert np.array_equal(outcome.codes, expected[seed])
+
+    with stage.engine, ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(call, caller) for caller in range(8)]:
+            done.result(60.0)
+        statistics = stage.engine.statistics()
+        assert (statistics.speaking, statistics.waiting, statistics.failure) == (0, 0, None)
 
 
 def test_the_outcome_comes_after_the_slot(stage: Stage) -> None:
