@@ -365,6 +365,7 @@ def test_many_callers_at_once() -> None:
             else:
                 assert (outcome.end, len(pcm)) == (End.END, outcome.frames * SAMPLES)
             if stops == "never":
+                assert outcome.codes is not None
                 assert np.array_equal(outcome.codes, expected[seed])
 
     with stage.engine, ThreadPoolExecutor(8) as pool:
