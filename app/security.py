@@ -49,7 +49,10 @@ class Guard:
         """
         if origin is None or origin.rstrip("/").lower() in self._origins:
             return True
-        page = urlsplit(origin)
+        try:
+            page = urlsplit(origin)
+        except ValueError:
+            return False
         return bool(page.netloc) and page.netloc == host and _is_certain(page.hostname or "")
 
 

@@ -1,0 +1,118 @@
+"""SIGHUP: a good configuration takes effect under way, a bad one changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.config import Config, ConfigError
+from app.daemon import Daemon
+from app.reload import check_sizes, reload_services
+from tests.daemon_rig import TOKEN, Client, ServedFakeEngine, fakes, play, serving, settings, turn_until
+from tests.fake_engine import INFO
+
+
+def named(name: str, *speakers: str) -> ServedFakeEngine:
+    engine = ServedFakeEngine()
+    known = {field: getattr(INFO, field) for field in INFO.__slots__}
+    engine.info = type(INFO)(**{**known, "name": name, "speakers": speakers})
+    return engine
+
+
+async def reload(daemon: Daemon, file: Path, text: str) -> list[str]:
+    file.write_text(text)
+    return await reload_services(daemon.services, file)
+
+
+def test_voices_come_and_go_while_others_speak(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        file = tmp_path / "speakd.toml"
+        first, second = named("first", "ada"), named("second", "bob")
+        first.hold = True
+        start = settings(voice={"bundle": str(tmp_path / "first")})
+        async with serving(start, opener=fakes(first, second)) as daemon, Client(daemon) as client:
+            await client.speak("a", "abc.")
+            await turn_until(lambda: first.started and first.started[0].text_ended)
+            assert (
+                await reload(
+                    daemon,
+                    file,
+                    f'[voice]\nbundle = "first"\n[server]\nport = 0\nsocket = ""\nbundles = ["{tmp_path}/second"]\n',
+                )
+                == []
+            )
+            await client.say("describe")
+            await client.until("ready", 2)
+            assert client.ready["voices"] == ["ada", "second/bob"]
+            await client.speak("b", "de", voice="second/bob")
+            await client.until("context.done")
+            assert await reload(daemon, file, '[voice]\nbundle = "second"\n[server]\nport = 0\nsocket = ""\n') == []
+            await client.speak("c", "de", voice="bob")
+            await client.until("context.done")
+            assert not first.closed, "somebody still speaks with it"
+            first.started[0].sound(3)
+            first.started[0].end()
+            await client.until("context.done")
+            assert client.heard["a"].done["outcome"] == "end"
+            await turn_until(lambda: first.closed)
+            assert not second.closed
+
+    play(scenario())
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[server", "not valid TOML"),
+        ("[server]\nprot = 1\n", "did you mean 'port'"),
+        ("[server]\nmax_contexts = 500\n", "text.max_waiting"),
+        ('[server]\nhost = "0.0.0.0"\n', "token_file"),
+        ('[security]\ntoken_file = "nowhere"\n', "cannot read"),
+        ('[security]\ntls_certificate = "nowhere"\n', "tls_certificate"),
+        ('[voice]\nspeaker = "eve"\n', "ada, bob"),
+    ],
+)
+def test_a_bad_configuration_is_refused_and_the_old_one_stands(tmp_path: Path, text: str, says: str) -> None:
+    async def scenario() -> None:
+        file = tmp_path / "speakd.toml"
+        engine, other = ServedFakeEngine(), ServedFakeEngine()
+        async with serving(settings(), opener=fakes(engine, other)) as daemon, Client(daemon) as client:
+            before = daemon.services.config, daemon.services.guard, daemon.services.voices
+            with pytest.raises(Exception, match=says):
+                await reload(daemon, file, text)
+            assert (daemon.services.config, daemon.services.guard, daemon.services.voices) == before
+            await client.speak("a", "abc.")
+            await client.until("context.done")
+            assert client.heard["a"].done["outcome"] == "end"
+
+    play(scenario())
+
+
+def test_a_token_can_be_added_and_what_needs_a_restart_is_named(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        file, token = tmp_path / "speakd.toml", tmp_path / "token"
+        token.write_text(TOKEN)
+        async with serving(settings(), opener=fakes(ServedFakeEngine(), ServedFakeEngine())) as daemon:
+            skipped = await reload(
+                daemon, file, '[server]\nport = 1234\nsocket = ""\ngrace_s = 3\n[security]\ntoken_file = "token"\n'
+            )
+            assert skipped == ["server.port"]
+            assert daemon.services.config.server.port == 0
+            assert daemon.services.config.server.grace_s == 3
+            async with Client(daemon) as client:
+                await client.say("describe")
+                assert await client.until_closed() == 4401
+
+    play(scenario())
+
+
+def test_sizes_that_do_not_fit_are_named() -> None:
+    def broken(**sections: Any) -> Config:
+        return msgspec.convert(sections, Config)
+
+    with pytest.raises(ConfigError, match=r"audio\.max_waiting is 3.*raise it"):
+        check_sizes(broken(audio={"max_waiting": 3}))
+    check_sizes(Config())

@@ -1,0 +1,93 @@
+"""Tokens, origins, addresses, certificates."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.config import ConfigError
+from app.security import Guard, open_guard, open_tls
+from tests.daemon_rig import TOKEN, settings
+
+
+def test_tokens() -> None:
+    guard = Guard(TOKEN)
+    assert guard.wants_token
+    assert guard.knows(TOKEN)
+    assert not guard.knows(TOKEN + "x")
+    assert not guard.knows("")
+    assert not guard.knows("\udcff")
+    assert guard.knows_header(f"Bearer {TOKEN}")
+    assert guard.knows_header(f"bearer  {TOKEN} ")
+    for header in (None, "", TOKEN, f"Basic {TOKEN}", "Bearer", "Bearer wrong"):
+        assert not guard.knows_header(header)
+    assert Guard(None).knows_header(None)
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "allowed"),
+    [
+        (None, "localhost:8765", True),
+        ("http://localhost:8765", "localhost:8765", True),
+        ("http://127.0.0.1:8765", "127.0.0.1:8765", True),
+        ("http://[::1]:8765", "[::1]:8765", True),
+        ("http://127.0.0.1:9999", "127.0.0.1:8765", False),
+        ("http://evil.example:8765", "evil.example:8765", False),
+        ("https://kiosk.example", "localhost:8765", True),
+        ("https://KIOSK.example/", "localhost:8765", True),
+        ("http://kiosk.example", "localhost:8765", False),
+        ("null", "localhost:8765", False),
+        ("", "", False),
+        ("http://[", "[", False),
+    ],
+)
+def test_origins(origin: str | None, host: str, allowed: bool) -> None:
+    assert Guard(None, ("https://kiosk.example",)).allows_origin(origin, host) is allowed
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "speakd.local", ""])
+def test_nothing_but_the_loopback_without_a_token(host: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="token_file"):
+        open_guard(settings(server={"host": host}))
+    file = tmp_path / "token"
+    file.write_text(TOKEN)
+    assert open_guard(settings(server={"host": host}, security={"token_file": str(file)})).wants_token
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.3.2.1"])
+def test_the_loopback_needs_none(host: str) -> None:
+    assert not open_guard(settings(server={"host": host})).wants_token
+
+
+def test_the_service_managers_credential(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    assert not open_guard(settings()).wants_token
+    (tmp_path / "token").write_text(TOKEN + "\n")
+    assert open_guard(settings()).knows(TOKEN)
+
+
+def test_a_short_or_missing_token_is_refused_without_showing_it(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("hunter2")
+    with pytest.raises(ConfigError, match="7 characters") as caught:
+        open_guard(settings(security={"token_file": str(file)}))
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(ConfigError, match="cannot read"):
+        open_guard(settings(security={"token_file": str(tmp_path / "none")}))
+
+
+def test_tls(tmp_path: Path) -> None:
+    assert open_tls(settings()) is None
+    with pytest.raises(ConfigError, match="tls_key"):
+        open_tls(settings(security={"tls_key": "x"}))
+    with pytest.raises(ConfigError, match="cannot use"):
+        open_tls(settings(security={"tls_certificate": str(tmp_path / "none")}))
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+         "-keyout", str(key), "-out", str(certificate)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    assert open_tls(settings(security={"tls_certificate": str(certificate), "tls_key": str(key)})) is not None
