@@ -105,7 +105,7 @@ class SpeechEngine:
         most = manifest.limits.max_positions
         positions = most if config.positions is None else min(config.positions, most)
         self._bundle, self._config, self._clock = bundle, config, clock
-        self._runners = (frame_runner, codec_runner)
+        self._runners: tuple[Runner, ...] = (frame_runner, codec_runner)
         self._talker = Talker(frame_runner, manifest, config.slots, positions, config.prefill_rows)
         self._codec = Codec(codec_runner, manifest, config.slots, config.codec_chunk_frames)
         self._prompts = PromptBuilder(bundle)
@@ -200,6 +200,9 @@ class SpeechEngine:
             worker.join()
         for utterance in left:
             utterance.finish(utterance.stopping or Stop(End.CANCELLED))
+        runners, self._runners = self._runners, ()
+        for runner in runners:
+            runner.close()
 
     def __enter__(self) -> SpeechEngine:
         return self
