@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+from app.east_asian import EAST_ASIAN, normalize_east_asian
 from app.hygiene import Cleaner
-from app.language import looks_english
+from app.language import spoken_language
 from app.markup import speak_addresses, strip_markup
 from app.normalizer import normalize
 from app.segmenter import Segment, SegmentBounds, Segmenter
@@ -139,12 +140,16 @@ class TextFrontEnd:
         words = segment.words
         if self._normalize:
             words = strip_markup(words)
-            if self._speaks_english(words.text):
+            language = self._language_of(words.text)
+            if language == "english":
                 words = normalize(speak_addresses(words))
+            elif language in EAST_ASIAN:
+                words = normalize_east_asian(words, language)
             words = words.sub(_WRAPPED_HYPHEN, "-").sub(_SPACES, " ").strip()
         return words if self._pronouncer is None else speakable(words, "," if segment.torn else ".")
 
-    def _speaks_english(self, text: str) -> bool:
-        if self._pronouncer is not None or self._language == "english":
-            return True
-        return self._language == "auto" and looks_english(text)
+    def _language_of(self, text: str) -> str:
+        """What `text` is read as: a lexicon's language, else what the caller said, else what it looks like."""
+        if self._pronouncer is not None:
+            return "english"
+        return spoken_language(text) if self._language == "auto" else self._language

@@ -1,7 +1,7 @@
-"""Whether a text is English, when nobody has said.
+"""Which language a text is in, when nobody has said.
 
-Purpose: with language "auto" the normaliser must not read a German "5 km" in English. Knows: small words of a few
-languages. Does not know: anything about meaning.
+Purpose: with language "auto" the normaliser must not read a German "5 km" in English, or a Chinese one either.
+Knows: scripts, small words of a few languages. Does not know: anything about meaning.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ _FOREIGN: Final = frozenset(
     )
 )
 _COMMON: Final = _ENGLISH & _FOREIGN
+_KANA: Final = re.compile("[\u3041-\u30ff\uff66-\uff9f]")
+_HAN: Final = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
+_HANGUL: Final = re.compile("[\uac00-\ud7a3]")
 _ACCENTED: Final = re.compile("[\u00c0-\u024f]")
 
 
@@ -38,3 +41,12 @@ def looks_english(text: str) -> bool:
     english = len(words & _ENGLISH - _COMMON)
     foreign = len(words & _FOREIGN - _COMMON) + (1 if _ACCENTED.search(text) else 0)
     return english >= foreign
+
+
+def spoken_language(text: str) -> str:
+    """ "chinese", "japanese", "english", or "" for what is none of these."""
+    if _KANA.search(text):
+        return "japanese"
+    if _HAN.search(text):
+        return "" if _HANGUL.search(text) else "chinese"
+    return "english" if looks_english(text) else ""

@@ -61,23 +61,27 @@ class SpannedText:
 
     def sub(self, pattern: re.Pattern[str], replacement: Replacement) -> SpannedText:
         """Every match of `pattern` replaced; the same object where nothing changed."""
-        text, offsets = self.text, self.offsets
+        changes: list[tuple[int, int, str]] = []
+        for match in pattern.finditer(self.text):
+            new = replacement if isinstance(replacement, str) else replacement(match)
+            if new is not None and new != match.group():
+                changes.append((*match.span(), new))
+        return self.replaced(changes)
+
+    def replaced(self, changes: Sequence[tuple[int, int, str]]) -> SpannedText:
+        """Characters [start, end) replaced by the text of each change; changes are in order and do not overlap."""
+        if not changes:
+            return self
         parts: list[str] = []
         places: list[int] = []
         done = 0
-        for match in pattern.finditer(text):
-            new = replacement if isinstance(replacement, str) else replacement(match)
-            if new is None or new == match.group():
-                continue
-            start, end = match.span()
-            parts += (text[done:start], new)
-            places += offsets[done:start]
-            places += [offsets[start]] * len(new)
+        for start, end, new in changes:
+            parts += (self.text[done:start], new)
+            places += self.offsets[done:start]
+            places += [self.offsets[start]] * len(new)
             done = end
-        if not parts:
-            return self
-        parts.append(text[done:])
-        places += offsets[done:]
+        parts.append(self.text[done:])
+        places += self.offsets[done:]
         return SpannedText("".join(parts), places)
 
     def words(self) -> list[tuple[str, int, int]]:
