@@ -139,7 +139,7 @@ class Connection:
         if isinstance(event, TokenShown):
             await self._authorise(event.token)
         elif not self._authorised:
-            await self.close(NOT_AUTHORISED, "show the token first: an Authorization header, or an 'authorise' message")
+            await self._turn_away("show the token first: an Authorization header, or an 'authorise' message")
         elif isinstance(event, Fed):
             if (context := self._contexts.get(event.number)) is not None:  # it may just have ended
                 context.feed(event.text)
@@ -156,11 +156,15 @@ class Connection:
 
     async def _authorise(self, token: str) -> None:
         if not self._services.guard.knows(token):
-            self._services.metrics.refused("not_authorised")
-            await self.close(NOT_AUTHORISED, "this is not the token")
+            await self._turn_away("this is not the token")
         elif not self._authorised:
             self._authorised = True
             await self._welcome()
+
+    async def _turn_away(self, reason: str) -> None:
+        self._services.metrics.refused("not_authorised")
+        await self._send(self._protocol.error(ProtocolError("not_authorised", reason)))
+        await self.close(NOT_AUTHORISED, reason)
 
     async def _refuse(self, event: Refused) -> None:
         self._services.metrics.refused(event.error.code)

@@ -22,7 +22,7 @@ MAX_INSTRUCT: Final = 2000
 Code = Literal[
     "bad_json", "unknown_type", "unknown_field", "bad_field", "not_authorised",
     "context_exists", "unknown_context", "context_ended", "context_cancelled", "too_many_contexts", "too_many_flushes",
-    "text_too_long", "unknown_voice", "unknown_language", "bad_format", "bad_request", "raw_framing",
+    "text_too_long", "unknown_voice", "unknown_language", "bad_format", "bad_request",
     "busy", "idle", "shutting_down", "engine_failed", "internal",
 ]  # fmt: skip
 """What an error is about; its message says how to mend it."""
