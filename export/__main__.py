@@ -1,18 +1,29 @@
-"""`python -m export CHECKPOINT BUNDLE`: the exporter's command line."""
+"""`python -m export`: the exporter's command line.
+
+    python -m export CHECKPOINT BUNDLE [--precision fp32|int8|int4] [--force]
+    python -m export inspect BUNDLE
+
+Purpose: read the arguments, call, say what came of it. Does not know: how anything is done.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+from engines.errors import BundleError
+from engines.manifest import Manifest
 from export.errors import ExportError
-from export.exporter import export_checkpoint
+from export.exporter import PRECISIONS, export_checkpoint
+from export.inspect_bundle import inspect
 from export.lowering import Precision
+
+COMMANDS = ("export", "inspect")
 
 
 class Bars:
@@ -29,43 +40,74 @@ class Bars:
         return lambda count: self.bars.advance(task, count)
 
 
-def main() -> int:
-    """Parse the arguments, export, say what came of it. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Both commands; `export` may be left out."""
+    whole = argparse.ArgumentParser(
         prog="python -m export",
-        description="Turn an official Qwen3-TTS 12Hz checkpoint into a bundle that speakd runs.",
+        description="Turn an official Qwen3-TTS 12Hz checkpoint into a bundle that speakd runs, or look at a bundle."
+        " The word export may be left out: python -m export CHECKPOINT BUNDLE.",
     )
-    parser.add_argument(
+    commands = whole.add_subparsers(dest="command", required=True)
+    making = commands.add_parser("export", help="checkpoint to bundle")
+    making.add_argument(
         "checkpoint", type=Path, metavar="CHECKPOINT", help="directory with config.json and model.safetensors"
     )
-    parser.add_argument("bundle", type=Path, metavar="BUNDLE", help="directory to make")
-    parser.add_argument(
+    making.add_argument("bundle", type=Path, metavar="BUNDLE", help="directory to make")
+    making.add_argument(
         "--precision",
-        choices=[kind.value for kind in Precision],
+        choices=PRECISIONS,
         default=Precision.FP32.value,
         help="how the matrices of talker and code predictor are stored (default: fp32)",
     )
-    parser.add_argument(
+    making.add_argument(
         "--licence", default="Apache-2.0", help="licence of the weights, for the manifest (default: Apache-2.0)"
     )
-    arguments = parser.parse_args()
+    making.add_argument("--force", action="store_true", help="keep quantised weights that fail the quality gate")
+    looking = commands.add_parser("inspect", help="what a bundle is, and what quantisation did to it")
+    looking.add_argument("bundle", type=Path, metavar="BUNDLE")
+    return whole
+
+
+def make(arguments: argparse.Namespace) -> None:
+    """Export and say what was made."""
     progress = Bars()
+    with progress.bars:
+        manifest = export_checkpoint(
+            arguments.checkpoint, arguments.bundle, arguments.precision, arguments.licence, progress,
+            force=arguments.force,
+        )  # fmt: skip
+    print(summary(arguments.bundle, manifest))
+
+
+def summary(bundle: Path, manifest: Manifest) -> str:
+    """One line on a finished bundle."""
+    size, made, quality = sum(entry.bytes for entry in manifest.files.values()), manifest.provenance, manifest.quality
+    told = (
+        f"{bundle}: {manifest.model_type.value}, {made.precision}, {size / 1e6:.1f} MB,"
+        f" {len(made.unused_tensors)} tensors not needed for speaking"
+    )
+    if quality is not None:
+        told += f"; {quality.agreement:.1%} of choices as in {quality.reference}, {quality.divergence:.4f} nats apart"
+    return told
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Parse the arguments and do it. Returns the exit code."""
+    words = sys.argv[1:] if words is None else list(words)
+    if words and words[0] not in (*COMMANDS, "-h", "--help"):
+        words = ["export", *words]
+    arguments = parser().parse_args(words)
     try:
-        with progress.bars:
-            manifest = export_checkpoint(
-                arguments.checkpoint, arguments.bundle, arguments.precision, arguments.licence, progress
-            )
-    except ExportError as error:
+        if arguments.command == "inspect":
+            inspect(arguments.bundle, Console(highlight=False))
+        else:
+            make(arguments)
+    except (ExportError, BundleError) as error:
         print(f"export: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("export: stopped, nothing was left behind", file=sys.stderr)
         return 130
-    size = sum(entry.bytes for entry in manifest.files.values())
-    print(
-        f"{arguments.bundle}: {manifest.model_type.value}, {arguments.precision}, {size / 1e6:.1f} MB,"
-        f" {len(manifest.provenance.unused_tensors)} tensors not needed for speaking"
-    )
     return 0
 
 

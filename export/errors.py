@@ -1,7 +1,8 @@
 """What can go wrong in an export, said so that the user can mend it.
 
 ExportError
-└── CheckpointError         the checkpoint is missing something, damaged, or of a kind this exporter does not know
+├── CheckpointError         the checkpoint is missing something, damaged, or of a kind this exporter does not know
+└── QualityError            quantised weights choose too differently from the full ones
 """
 
 from __future__ import annotations
@@ -13,3 +14,7 @@ class ExportError(Exception):
 
 class CheckpointError(ExportError):
     """The checkpoint cannot be read as an official Qwen3-TTS 12Hz checkpoint."""
+
+
+class QualityError(ExportError):
+    """The measurement of a quantised bundle is below the gate."""

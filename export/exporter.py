@@ -8,19 +8,16 @@ Knows: what a bundle consists of. Does not know: how any part of it is made.
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Protocol
 
+import msgspec
 import numpy as np
 from onnx import ModelProto
 
 from engines.manifest import (
     FORMAT_VERSION,
-    MANIFEST_NAME,
     CodecIds,
     CodecSpec,
     FileEntry,
@@ -31,6 +28,7 @@ from engines.manifest import (
     Manifest,
     ModelType,
     Provenance,
+    Quality,
     SamplingDefaults,
     Speaker,
     StackSpec,
@@ -55,6 +53,9 @@ from export.frame_graph import FramePlan, build_frame_graph
 from export.graph import GraphBuilder
 from export.lowering import OrtLowering, Precision
 from export.payload import Payload
+from export.placing import aside, check_target, into_place
+from export.probe_texts import probe_ids
+from export.quality_gate import QualityGate
 from export.text_side import TextTable, load_tokenizer, text_ids, write_front_end
 
 FAMILY: Final = "qwen3_tts_12hz"
@@ -62,6 +63,7 @@ EXPORTER: Final = "speakd 0.1"
 GRAPHS: Final = Graphs(
     frame="frame.onnx", codec="codec.onnx", weights="weights.safetensors", text_table="text_table.npy"
 )
+PRECISIONS: Final = tuple(kind.value for kind in (Precision.FP32, Precision.INT8, Precision.INT4))
 MAX_POSITIONS: Final = 4096  # 5.5 minutes of prompt and frames; the rotary tables' length
 MAX_TOP_K: Final = 64  # width of the graphs' top-k; the family's default is 50
 # Frame caps by text length. Text tokens: as vLLM-Omni caps Base models (192, 12 a token). Phones: near one frame each.
@@ -91,14 +93,19 @@ def export_checkpoint(
     precision: str = "fp32",
     licence: str = "Apache-2.0",
     progress: Progress | None = None,
+    *,
+    force: bool = False,
 ) -> Manifest:
     """Export an official Qwen3-TTS 12Hz checkpoint directory to a bundle directory.
 
     precision: "fp32", "int8" or "int4" for the matrices of talker and code predictor; the codec stays fp32.
+    Quantised weights are measured against the full ones; `force` keeps them also below the gate.
     An existing bundle of that name is replaced once the new one is complete; any other existing directory is refused.
-    Raises `ExportError`, `CheckpointError` by tensor or key; nothing is left behind then.
+    Raises `ExportError`, `CheckpointError` by tensor or key, `QualityError`; nothing is left behind then.
     """
-    return _Export(checkpoint, Precision(precision), licence, progress or Silent()).write(bundle)
+    if precision not in PRECISIONS:
+        raise ExportError(f"bundles are stored as {', '.join(PRECISIONS)}, not as {precision}")
+    return _Export(checkpoint, Precision(precision), licence, progress or Silent()).write(bundle, force=force)
 
 
 class _Export:
@@ -127,22 +134,33 @@ class _Export:
         decoder = CodecGraph(self._codec, OrtLowering(self._codec), self._codec_config, codec)
         decoder.build()
         self._states = tuple(decoder.states)
+        self._gate = None if full else QualityGate(plan, self._payload)
         self._unused = (*model.unused(), *(f"speech_tokenizer.{name}" for name in codec.unused()))
 
-    def write(self, bundle: Path) -> Manifest:
-        """Write everything aside, then rename."""
+    def write(self, bundle: Path, *, force: bool) -> Manifest:
+        """Write everything aside, measure, then rename."""
         bundle = bundle.absolute()
-        _check_target(bundle, self._payload.nbytes + self._table.nbytes)
-        with _aside(bundle) as folder:
+        reference = self._gate.nbytes if self._gate else 0
+        check_target(bundle, self._payload.nbytes + self._table.nbytes + reference)
+        with aside(bundle) as folder:
             self._payload.write(folder / GRAPHS.weights, self._progress.stage("weights", self._payload.nbytes))
             self._table.write(folder / GRAPHS.text_table, self._progress.stage("text table", self._table.nbytes))
             _save(self._frame.model(GRAPHS.weights), folder / GRAPHS.frame)
             _save(self._codec.model(GRAPHS.weights), folder / GRAPHS.codec)
             front_end = write_front_end(self._checkpoint, self._tokenizer, folder)
+            quality = self._measure(folder, self._manifest(front_end, {}), force=force)
             manifest = self._manifest(front_end, _checksums(folder, self._progress))
+            manifest = msgspec.structs.replace(manifest, quality=quality)
             write_manifest(folder, manifest)
-            _into_place(folder, bundle)
+            into_place(folder, bundle)
         return manifest
+
+    def _measure(self, folder: Path, manifest: Manifest, *, force: bool) -> Quality | None:
+        if self._gate is None:
+            return None
+        texts = probe_ids(self._checkpoint, self._tokenizer)
+        advance = self._progress.stage("reference", self._gate.nbytes)
+        return self._gate.measure(folder, manifest, texts, advance, force=force)
 
     def _manifest(self, front_end: TextFrontEnd, files: dict[str, FileEntry]) -> Manifest:
         config, talker = self._config, self._config.talker_config
@@ -248,37 +266,3 @@ def _checksums(folder: Path, progress: Progress) -> dict[str, FileEntry]:
                 advance(len(block))
         entries[path.name] = FileEntry(bytes=path.stat().st_size, sha256=digest.hexdigest())
     return entries
-
-
-def _check_target(bundle: Path, nbytes: int) -> None:
-    if bundle.exists() and not (bundle / MANIFEST_NAME).is_file() and (not bundle.is_dir() or any(bundle.iterdir())):
-        raise ExportError(f"{bundle} exists and is not a bundle; choose another name")
-    if not bundle.parent.is_dir():
-        raise ExportError(f"the directory {bundle.parent} does not exist")
-    free = shutil.disk_usage(bundle.parent).free
-    if free < nbytes:
-        raise ExportError(f"{bundle.parent} has {free >> 20} MiB free, the bundle needs {(nbytes >> 20) + 1} MiB")
-
-
-@contextmanager
-def _aside(bundle: Path) -> Iterator[Path]:
-    """A new directory beside the bundle, gone afterwards whatever happens."""
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=f".{bundle.name}.", dir=bundle.parent))
-        folder.chmod(0o755)
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-    except OSError as error:
-        raise ExportError(f"cannot write {bundle}: {error.strerror or error}") from error
-
-
-def _into_place(folder: Path, bundle: Path) -> None:
-    if not bundle.exists():
-        folder.rename(bundle)
-        return
-    old = folder.with_name(f"{folder.name}.old")
-    bundle.rename(old)
-    folder.rename(bundle)
-    shutil.rmtree(old, ignore_errors=True)

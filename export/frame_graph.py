@@ -107,7 +107,7 @@ def embedding_table(g: GraphBuilder, low: Lowering, plan: FramePlan, source: str
 def run_talker(g: GraphBuilder, low: Lowering, plan: FramePlan) -> str:
     """The talker's normed hidden state of the last row, [B, 1, hidden]."""
     config = plan.config
-    stack = Stack("talker", "talker.model", plan.file, config, plan.precision, plan.down_precision)
+    stack = talker_stack(plan)
     cosine, sine = rotary_tables(g, "talker", config, plan.max_positions)
     rows = g.op("Add", FrameInputs.CODEC_ROWS, FrameInputs.TEXT_ROWS)
     buffers = partial(buffer_cache, g, low, stack, plan.cache_rows, FrameInputs.TOTAL_LENGTH, (cosine, sine))
@@ -205,6 +205,11 @@ class _Predictor:
 
         normed = run_stack(g, self._low, self._stack, project(g, self._low, self._plan, rows), cache_of, keep)
         return g.slice(normed, 1, -1) if index == 0 else normed
+
+
+def talker_stack(plan: FramePlan) -> Stack:
+    """The talker's stack."""
+    return Stack("talker", "talker.model", plan.file, plan.config, plan.precision, plan.down_precision)
 
 
 def predictor_stack(plan: FramePlan) -> Stack:

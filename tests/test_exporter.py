@@ -78,7 +78,7 @@ def test_every_kind_exports_with_and_without_projection(tmp_path: Path, kind: st
 def test_quantised_bundles_are_smaller(
     tiny_checkpoint: Path, tiny_bundle: Path, tmp_path: Path, precision: str
 ) -> None:
-    manifest = export_checkpoint(tiny_checkpoint, tmp_path / precision, precision)
+    manifest = export_checkpoint(tiny_checkpoint, tmp_path / precision, precision, force=True)
     full = read_manifest(tiny_bundle)
     assert manifest.provenance.precision == precision
     assert manifest.files["weights.safetensors"].bytes < full.files["weights.safetensors"].bytes
@@ -156,7 +156,7 @@ def test_the_command_says_what_it_made_and_what_was_wrong(tiny_checkpoint: Path,
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([sys.executable, "-m", "export", *arguments], capture_output=True, text=True, check=False)
 
-    good = run(str(tiny_checkpoint), str(tmp_path / "bundle"), "--precision", "int4")
+    good = run(str(tiny_checkpoint), str(tmp_path / "bundle"), "--precision", "int4", "--force")
     assert (good.returncode, good.stderr) == (0, "")
     assert "custom_voice, int4" in good.stdout
     bad = run(str(tmp_path / "nothing"), str(tmp_path / "other"))

@@ -1,0 +1,52 @@
+"""Where a bundle goes: written aside, then renamed.
+
+Purpose: a bundle is there whole or not at all, and nothing else is ever overwritten.
+Knows: directories. Does not know: what is in a bundle, but for the name of its manifest.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from engines.manifest import MANIFEST_NAME
+from export.errors import ExportError
+
+
+def check_target(bundle: Path, nbytes: int) -> None:
+    """Raise `ExportError` where no bundle may go, or where `nbytes` find no room."""
+    if bundle.exists() and not (bundle / MANIFEST_NAME).is_file() and (not bundle.is_dir() or any(bundle.iterdir())):
+        raise ExportError(f"{bundle} exists and is not a bundle; choose another name")
+    if not bundle.parent.is_dir():
+        raise ExportError(f"the directory {bundle.parent} does not exist")
+    free = shutil.disk_usage(bundle.parent).free
+    if free < nbytes:
+        raise ExportError(f"{bundle.parent} has {free >> 20} MiB free, the bundle needs {(nbytes >> 20) + 1} MiB")
+
+
+@contextmanager
+def aside(bundle: Path) -> Iterator[Path]:
+    """A new directory beside the bundle, gone afterwards whatever happens."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f".{bundle.name}.", dir=bundle.parent))
+        folder.chmod(0o755)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        raise ExportError(f"cannot write {bundle}: {error.strerror or error}") from error
+
+
+def into_place(folder: Path, bundle: Path) -> None:
+    """Rename a finished folder to the bundle's name; a bundle that was there goes afterwards."""
+    if not bundle.exists():
+        folder.rename(bundle)
+        return
+    old = folder.with_name(f"{folder.name}.old")
+    bundle.rename(old)
+    folder.rename(bundle)
+    shutil.rmtree(old, ignore_errors=True)

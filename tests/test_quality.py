@@ -1,0 +1,139 @@
+"""The quality gate: its probe tells what stepping tells, a bundle keeps its record, and bad weights are refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from engines.manifest import CodebookQuality, Manifest, Quality, StageSampling, read_manifest
+from export.errors import QualityError
+from export.exporter import GRAPHS, export_checkpoint
+from export.frame_graph import FramePlan
+from export.inspect_bundle import judgement
+from export.lowering import Precision
+from export.payload import Payload
+from export.probe_texts import probe_ids
+from export.quality import Prober, Spoken, compare, log_softmax, measure
+from export.quality_gate import PROBE, QualityGate
+from export.tensorrt import read_source
+from export.text_side import load_tokenizer
+from tests.tiny_checkpoint import write_checkpoint
+from tests.tiny_spec import TinySpec
+
+
+def greedy(manifest: Manifest) -> Manifest:
+    """Sampling that always takes the likeliest code, without a penalty."""
+    stage = StageSampling(do_sample=False, temperature=1.0, top_k=1, top_p=1.0)
+    sampling = msgspec.structs.replace(manifest.sampling, talker=stage, predictor=stage, repetition_penalty=1.0)
+    return msgspec.structs.replace(manifest, sampling=sampling)
+
+
+class Full:
+    """An unquantised tiny voice in a folder with both graphs."""
+
+    def __init__(self, folder: Path, spec: TinySpec) -> None:
+        checkpoint = write_checkpoint(spec, folder / "model")
+        self.manifest = export_checkpoint(checkpoint, folder / "bundle")
+        self.folder, self.texts = folder / "bundle", probe_ids(checkpoint, load_tokenizer(checkpoint))[:2]
+        source = read_source(checkpoint, self.manifest.sampling.max_top_k, self.manifest.limits.max_positions)
+        full = Precision.FP32
+        plan = FramePlan(source.talker, source.model_file, full, full, source.max_top_k, source.max_positions)
+        gate = QualityGate(plan, Payload())
+        gate._full_payload.write(self.folder / GRAPHS.weights, lambda _: None)
+        for graph, name in ((gate._full_frame, GRAPHS.frame), (gate._full_probe, PROBE)):
+            (self.folder / name).write_bytes(graph.model(GRAPHS.weights).SerializeToString())
+        self.table = np.load(self.folder / GRAPHS.text_table)
+        self.codec = source.model_file.read("talker.model.codec_embedding.weight")
+
+    def speak(self) -> tuple[Prober, list[Spoken]]:
+        prober = Prober(self.folder, greedy(self.manifest))
+        return prober, prober.speak(self.texts, self.table, self.codec)
+
+
+@pytest.fixture(scope="module", params=[64, 48])
+def full(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Full:
+    spec = TinySpec(seed=21, codebooks=5, predictor_hidden=request.param)
+    return Full(tmp_path_factory.mktemp("quality"), spec)
+
+
+def test_the_probe_chooses_what_stepping_chose(full: Full) -> None:
+    prober, spoken = full.speak()
+    codes = np.concatenate([one.codes for one in spoken])
+    chosen = np.stack([book.argmax(axis=-1) for book in prober.choices(spoken)], axis=1)
+    np.testing.assert_array_equal(chosen, codes)
+    assert len(np.unique(codes)) > 20
+
+
+def test_the_same_weights_differ_in_nothing(full: Full) -> None:
+    found = measure(full.manifest, full.folder, full.folder, full.texts, full.table, full.codec)
+    assert (found.agreement, found.divergence) == (1.0, 0.0)
+    assert found.passed
+    assert len(found.codebooks) == full.manifest.frame.codebooks
+
+
+def test_compare_by_hand() -> None:
+    even = np.log(np.array([[0.5, 0.5]], np.float32))
+    skewed = np.log(np.array([[0.25, 0.75]], np.float32))
+    found = compare(even, skewed)
+    assert found.agreement == 0.0
+    assert found.divergence == pytest.approx(0.5 * np.log(4 / 3), abs=1e-6)
+    np.testing.assert_allclose(log_softmax(even + 7), even, atol=1e-6)
+
+
+def test_a_bundle_below_the_gate_is_refused_and_forced(tmp_path: Path) -> None:
+    checkpoint = write_checkpoint(
+        TinySpec(seed=22, logit_gain=9.0, codebooks=4, predictor_layers=1), tmp_path / "model"
+    )
+    with pytest.raises(QualityError, match=r"int4 changes this voice too much.*--force"):
+        export_checkpoint(checkpoint, tmp_path / "bundle", "int4")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    export_checkpoint(checkpoint, tmp_path / "bundle", "int4", force=True)
+    quality = read_manifest(tmp_path / "bundle").quality
+    assert quality is not None
+    assert quality.forced
+    assert not quality.passed
+    assert PROBE not in {path.name for path in (tmp_path / "bundle").iterdir()}
+
+
+def test_a_good_bundle_keeps_its_record_and_inspect_shows_it(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    quality = export_checkpoint(tiny_checkpoint, tmp_path / "bundle", "int8").quality
+    assert quality is not None
+    assert read_manifest(tmp_path / "bundle").quality == quality
+    assert quality.agreement > 0.9
+    command = [sys.executable, "-m", "export", "inspect", str(tmp_path / "bundle")]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert f"{quality.agreement:.1%}" in shown.stdout
+    assert "Within the gate" in shown.stdout
+    assert "custom_voice" in shown.stdout
+
+
+def test_inspect_of_full_and_of_no_bundle(tiny_bundle: Path, tmp_path: Path) -> None:
+    def run(path: Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "export", "inspect", str(path)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert "nothing was measured" in run(tiny_bundle).stdout
+    bad = run(tmp_path)
+    assert bad.returncode == 1
+    assert "is not a voice bundle" in bad.stderr
+
+
+def test_judgement_names_what_was_forced() -> None:
+    book = CodebookQuality(agreement=0.5, divergence=1.0)
+    quality = Quality(
+        reference="fp32", texts=1, frames=1, codebooks=(book,), least_agreement=0.75, most_divergence=0.05, forced=True
+    )
+    assert "kept by --force" in judgement(quality)
+
+
+def test_texts_of_a_voice_that_reads_phones_come_from_its_lexicon(tmp_path: Path) -> None:
+    checkpoint = write_checkpoint(TinySpec(), tmp_path / "model")
+    (checkpoint / "lexicon.txt").write_text("the\tTH\nfox\tFX\n")
+    tokenizer = load_tokenizer(checkpoint)
+    assert tokenizer.decode(probe_ids(checkpoint, tokenizer)[0]) == "TH FX TH."
