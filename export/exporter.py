@@ -95,23 +95,27 @@ def export_checkpoint(
     progress: Progress | None = None,
     *,
     force: bool = False,
+    measured: bool = True,
 ) -> Manifest:
     """Export an official Qwen3-TTS 12Hz checkpoint directory to a bundle directory.
 
     precision: "fp32", "int8" or "int4" for the matrices of talker and code predictor; the codec stays fp32.
-    Quantised weights are measured against the full ones; `force` keeps them also below the gate.
+    Quantised weights are measured against the full ones (not `measured`: for weights that mean nothing); `force` keeps
+    them also below the gate.
     An existing bundle of that name is replaced once the new one is complete; any other existing directory is refused.
     Raises `ExportError`, `CheckpointError` by tensor or key, `QualityError`; nothing is left behind then.
     """
     if precision not in PRECISIONS:
         raise ExportError(f"bundles are stored as {', '.join(PRECISIONS)}, not as {precision}")
-    return _Export(checkpoint, Precision(precision), licence, progress or Silent()).write(bundle, force=force)
+    return _Export(checkpoint, Precision(precision), licence, progress or Silent(), measured).write(bundle, force=force)
 
 
 class _Export:
     """One export: everything is checked and planned here, before the first byte is written."""
 
-    def __init__(self, checkpoint: Path, precision: Precision, licence: str, progress: Progress) -> None:
+    def __init__(
+        self, checkpoint: Path, precision: Precision, licence: str, progress: Progress, measured: bool
+    ) -> None:
         self._checkpoint, self._precision, self._licence, self._progress = checkpoint, precision, licence, progress
         self._config: ModelConfig = read_model_config(checkpoint)
         self._generation: GenerationConfig = read_generation_config(checkpoint)
@@ -134,7 +138,7 @@ class _Export:
         decoder = CodecGraph(self._codec, OrtLowering(self._codec), self._codec_config, codec)
         decoder.build()
         self._states = tuple(decoder.states)
-        self._gate = None if full else QualityGate(plan, self._payload)
+        self._gate = QualityGate(plan, self._payload) if measured and not full else None
         self._unused = (*model.unused(), *(f"speech_tokenizer.{name}" for name in codec.unused()))
 
     def write(self, bundle: Path, *, force: bool) -> Manifest:

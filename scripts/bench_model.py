@@ -98,7 +98,7 @@ def _bundle(model: str, checkpoint: Path, precision: str) -> Path:
     if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
         print(f"  exporting {model} {precision} (once) ...", file=sys.stderr)
         CACHE.mkdir(parents=True, exist_ok=True)
-        export_checkpoint(checkpoint, bundle, precision)
+        export_checkpoint(checkpoint, bundle, precision, measured=False)
     return bundle
 
 
