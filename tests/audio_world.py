@@ -151,6 +151,6 @@ def run_python(code: str, world: dict[str, str], *arguments: str, timeout_s: flo
 def find_in(haystack: npt.NDArray[np.int16], needle: npt.NDArray[np.int16]) -> int | None:
     """Where `needle` stands in `haystack`, exactly; None if it does not."""
     at = haystack.tobytes().find(needle.tobytes())
-    while at % 2 == 1:
+    while at > 0 and at % 2:
         at = haystack.tobytes().find(needle.tobytes(), at + 1)
     return None if at < 0 else at // 2
