@@ -119,6 +119,10 @@ MONTHS: Final = {
     "nov": "November",
     "dec": "December",
 }
+TIME_ZONES: Final = frozenset({
+    "EST", "EDT", "CST", "CDT", "MST", "MDT", "PST", "PDT", "GMT", "UTC", "CET", "CEST", "BST", "JST", "ET", "PT", "CT",
+})  # fmt: skip
+"""May follow "p.m." in capitals without beginning a sentence."""
 DAYS: Final = {
     "mon": "Monday",
     "tue": "Tuesday",
@@ -153,7 +157,7 @@ def ends_sentence(word: str, follower: str) -> bool:
     key = word.lower()
     if key in _ALSO_WORDS or key in _MAY_END:
         return not follower.isdigit()
-    if key in TITLES or key in BEFORE_NUMBER or key in DOTTED:
+    if key in TITLES or key in BEFORE_NUMBER or key in DOTTED or key in ANYWHERE:
         return False
     initials = all(len(part) == 1 and part.isalpha() for part in word.split("."))
     return not initials or key == "i"

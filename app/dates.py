@@ -6,10 +6,11 @@ Knows: calendars and clocks. Does not know: other numbers.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from app import numbers
-from app.abbreviations import DAYS, MONTHS
+from app.abbreviations import DAYS, MONTHS, TIME_ZONES
 from app.rules import Match, Rule, alternatives
 
 _NAMES: Final = (
@@ -23,6 +24,7 @@ _MONTH: Final = rf"(?P<month>{_ANY_MONTH})\b\.?"
 _DAY: Final = r"(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>\d{4})"
 _WEEKDAY: Final = rf"\b(?P<weekday>{_ANY_DAY})\.?(?=,? (?:{_ANY_MONTH}|\d))"
+_FOLLOWER: Final = re.compile(r"[\"'\u201d\u2019)\s]*(\w+)")
 _HALF: Final = r"(?: ?(?P<half>[aApP])(?:\.[mM]\.|[mM]\b\.?))"
 
 
@@ -82,28 +84,44 @@ def _clock(found: Match) -> str | None:
         spoken += f" {numbers.cardinal(minute)}"
     if found["second"]:
         spoken += f" and {numbers.cardinal(str(int(found['second'])))} second{'' if found['second'] == '01' else 's'}"
-    return spoken + half + _end_after_half(found)
+    return spoken + half + _last_dot(found)
 
 
 def _hour(found: Match) -> str:
-    return f"{numbers.cardinal(found['hour'])} {found['half'].upper()}M{_end_after_half(found)}"
+    return f"{numbers.cardinal(found['hour'])} {found['half'].upper()}M{_last_dot(found)}"
 
 
-def _end_after_half(found: Match) -> str:
-    """The dot of "p.m." is the sentence's own where nothing or a capital follows."""
-    rest = found.string[found.end() :].lstrip("\"'\u201d\u2019) ")
-    return "." if found.group().endswith(".") and (not rest or rest[0].isupper()) else ""
+def _last_dot(found: Match) -> str:
+    """The dot of "p.m." or "Fri." is the sentence's own where nothing or a capital follows."""
+    follower = _FOLLOWER.match(found.string, found.end())
+    if not found.group().endswith(".") or (follower and follower.group(1) in TIME_ZONES):
+        return ""
+    return "." if follower is None or follower.group(1)[0].isupper() else ""
 
 
 def _hours(found: Match) -> str:
     return f"{numbers.cardinal(found['low'])} to {numbers.cardinal(found['high'])} {found['half'].upper()}M"
 
 
+def _months(found: Match) -> str:
+    return f"{_LONG[found['low'].lower()]} to {_LONG[found['high'].lower()]}{_last_dot(found)}"
+
+
+def _days(found: Match) -> str:
+    return f"{DAYS[found['low'].lower()]} to {DAYS[found['high'].lower()]}{_last_dot(found)}"
+
+
+NAME_RANGES: Final[tuple[Rule, ...]] = (
+    Rule(rf"\b(?P<low>{_ANY_MONTH})\.? ?[-\u2013] ?(?P<high>{_ANY_MONTH})\b\.?", _months),
+    Rule(rf"\b(?P<low>{_ANY_DAY})\.? ?[-\u2013] ?(?P<high>{_ANY_DAY})\b\.?", _days),
+)
 DATE_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         r"(?<![\w.-])(?P<year>\d{4})([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})(?:(?P<then>T)(?=\d\d:)|(?![\w-]))", _iso
     ),
     Rule(r"(?<![\w./])(?P<first>\d{1,2})([/.-])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d\d)(?![\w/-]|\.\d)", _slashed),
+    *NAME_RANGES,
+    Rule(r"(?<=\d:\d\d) ?[-\u2013] ?(?=\d{1,2}:\d\d)", " to "),
     Rule(_WEEKDAY, lambda found: DAYS[found["weekday"].lower()]),
     Rule(rf"\b{_MONTH} {_DAY}(?: ?[-\u2013] ?(?P<to>[12]?\d|3[01]))?(?:,? {_YEAR})?(?![\w:]|[.,]\d| ?%)", _month_day),
     Rule(rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?(?![\w:])", _day_month),
@@ -111,6 +129,7 @@ DATE_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![\w.:])(?P<low>1?\d) ?[-\u2013] ?(?P<high>1?\d) ?(?P<half>[aApP])(?:\.[mM]\.?|[mM]\b)", _hours),
     Rule(rf"(?<![\w.:])(?P<hour>\d{{1,2}}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?{_HALF}?(?![\w:])", _clock),
     Rule(rf"(?<![\w.:])(?P<hour>1?\d){_HALF}(?!\w)", _hour),
+    Rule(r"(?<=[AP]M) ?[-\u2013] ?(?=[a-z])", " to "),
     Rule(
         r"(?<![\w.:])(?P<low>\d{1,4}):(?P<high>\d{1,4})(?![\w:])",
         lambda f: f"{numbers.cardinal(f['low'])} to {numbers.cardinal(f['high'])}",

@@ -12,7 +12,7 @@ from typing import Final
 
 from app import numbers
 from app.abbreviations import ANYWHERE, BEFORE_NUMBER, DAYS, DOTTED, MONTHS, TITLES
-from app.dates import DATE_RULES
+from app.dates import DATE_RULES, NAME_RANGES
 from app.measures import AMBIGUOUS_UNITS, CURRENCIES, LETTER_UNITS, SCALES, UNITS, measure, money, plural
 from app.roman import ROMAN_RULES
 from app.rules import NUMBER, Match, Rule, alternatives, cased, kept_dot
@@ -75,7 +75,11 @@ def _mixed(found: Match) -> str:
 
 
 def _fraction(found: Match) -> str:
-    return numbers.fraction(found["top"], found["bottom"])
+    top, bottom = found["top"], found["bottom"]
+    if top == bottom:
+        return f"{numbers.cardinal(top)} out of {numbers.cardinal(bottom)}"
+    unit = f" {UNITS[found['unit']]}" if found["unit"] else ""
+    return f"{numbers.fraction(top, bottom)}{unit}"
 
 
 def _height(found: Match) -> str:
@@ -83,7 +87,8 @@ def _height(found: Match) -> str:
 
 
 def _area(found: Match) -> str:
-    return f"{numbers.plain(found['low'])} by {numbers.plain(found['high'])}"
+    small = found["gap"] and len(found["low"] + found["high"]) < 4
+    return f"{numbers.plain(found['low'])} {'times' if small else 'by'} {numbers.plain(found['high'])}"
 
 
 def _times(found: Match) -> str:
@@ -136,6 +141,7 @@ _SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
 
 DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"\b24/7\b", "twenty four seven"),
+    Rule(r"(?<![\w/])9/11(?![\w/])", "nine eleven"),
     Rule(r"\b50[/-]50\b", "fifty fifty"),
     *DATE_RULES,
     Rule(
@@ -147,7 +153,8 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![\w.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}(?!\w)", _phone),
     Rule(r"(?<![\w.])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\w)", _phone),
     Rule(r"(?<![\w.-])\d{3}-\d{4}(?![\w-])|(?<![\w.])\d{3}-\d{2}-\d{4}(?![\w-])", _phone),
-    Rule(r"(?<![\w.])\d{4}(?:[ -]\d{4}){2,4}(?!\w)", _phone),
+    Rule(r"(?<![\w.])\d{4}(?:[ -]\d{4}){2,4}(?!\w)|(?<![\w.-])\d{1,12}(?:-\d{1,12}){2,6}(?![\w-])", _phone),
+    Rule(r"(?<=[A-Z]\d)[-\u2013](?=[A-Z]\d)", " to "),
     Rule(
         rf"(?<![\w.])(?P<currency>{_CURRENCY})(?P<low>{NUMBER}) ?[-\u2013] ?"
         rf"(?:{_CURRENCY})?(?P<high>{NUMBER})(?: ?{_SCALE}\b)?",
@@ -162,10 +169,14 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
         rf"(?: ?(?P<unit>{_UNIT}))?(?![\w/])",
         _mixed,
     ),
-    Rule(r"(?<![\w./])(?P<top>\d{1,4})[/\u2044](?P<bottom>\d{1,4})(?![\w/])", _fraction),
+    Rule(
+        rf"(?<![\w./])(?P<top>\d{{1,4}})[/\u2044](?P<bottom>\d{{1,4}})(?: (?P<unit>{_UNIT})\.?{_AFTER})?(?![\w/])",
+        _fraction,
+    ),
     Rule(r"(?<![\w.])(?P<feet>\d{1,3})['\u2019\u2032] ?(?P<inches>\d{1,2})(?:\"|\u201d|\u2033|'')", _height),
-    Rule(r"(?<![\w.])(?P<low>\d{2,5}) ?[x\u00d7] ?(?P<high>\d{2,5})(?!\w)", _area),
+    Rule(r"(?<![\w.])(?P<low>\d{1,5})(?P<gap> ?)[x\u00d7](?P=gap)(?P<high>\d{1,5})(?!\w)", _area),
     Rule(r"(?<![\w.])(?P<number>\d{1,6}(?:\.\d{1,3})?)[x\u00d7](?!\w)", _times),
+    Rule(r"(?<=[A-Za-z])\d{4}(?!\d)", lambda f: f" {numbers.paired(f.group())}"),
     Rule(rf"(?<![\w.])(?P<low>{NUMBER}) ?[-\u2013] ?(?P<high>{NUMBER}) ?(?P<unit>{_UNIT})(?![\w/])", _measure_range),
     Rule(
         rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER}|\.\d+)(?P<gap>[ -]?)(?P<unit>{_UNIT})(?![\w/\u00b2])\.?{_AFTER}",
@@ -188,6 +199,8 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
 """Tried on text that holds a digit."""
 
 RULES: Final[tuple[Rule, ...]] = (
+    *NAME_RANGES,
+    Rule(r"(?<!\w)\.(?=[A-Z]{2})", "dot "),
     Rule(r"\bw/o\b", "without"),
     Rule(r"\bw/ ?(?=\w)", "with "),
     Rule(r"\band/or\b", "and or"),
@@ -200,7 +213,10 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in DAYS if w not in 'sun sat')})\.(?=,| |$)", _short(DAYS)),
     Rule(r"\b(?:[A-Z]\.){2,8}(?!\w)", _initials),
     Rule(r"\b(?P<letter>[A-Z])\.(?= ?[A-Z])", lambda f: f["letter"] if f["letter"] != "I" else None),
-    Rule(r"#(?=\w)", ""),
+    Rule(r"(?<=\b[CF])#(?!\w)", " sharp"),
+    Rule(r"#", ""),
+    Rule(r"(?<=[a-z] )St\.(?! ?[A-Z])", "Street"),
+    Rule(r"(?<=\w):(?=\w)", " "),
     Rule(r"(?<=[a-z])/(?=[a-z])", " or "),
     Rule(r"(?<=\w)/(?=\w)", " "),
     Rule(rf"(?P<sign>[{re.escape(''.join(_SIGNS))}])", lambda f: f" {_SIGNS[f['sign']]} "),

@@ -17,7 +17,7 @@ from typing import Final, Protocol
 
 from app.east_asian import EAST_ASIAN, normalize_east_asian
 from app.hygiene import Cleaner
-from app.language import spoken_language
+from app.language import LanguageGuess
 from app.markup import speak_addresses, strip_markup
 from app.normalizer import normalize
 from app.segmenter import Segment, SegmentBounds, Segmenter
@@ -74,12 +74,13 @@ class TextFrontEnd:
     ) -> None:
         self._tokenizer = tokenizer
         self._language = language.lower()
+        self._guess = LanguageGuess()
         self._normalize = normalize
         self._pronouncer = pronouncer
+        self._wished = bounds
         if bounds is None:
             bounds = PHONE_BOUNDS if pronouncer else TEXT_BOUNDS if normalize else UNTOUCHED_BOUNDS
         self._cleaner = Cleaner(tokenizer.control_strings)
-        self._bounds = bounds
         self._segmenter = Segmenter(bounds)
 
     @classmethod
@@ -101,7 +102,9 @@ class TextFrontEnd:
 
     def fresh(self, *, language: str = "auto", normalize: bool = True) -> TextFrontEnd:
         """One for another stream of text, sharing what this one has opened; both belong to the same thread."""
-        return TextFrontEnd(self._tokenizer, language=language, normalize=normalize, pronouncer=self._pronouncer)
+        return TextFrontEnd(
+            self._tokenizer, language=language, normalize=normalize, pronouncer=self._pronouncer, bounds=self._wished
+        )
 
     def feed(self, text: str) -> list[TextPiece]:
         """Take text as it comes, even parts of words; give the pieces that are now certain."""
@@ -152,4 +155,4 @@ class TextFrontEnd:
         """What `text` is read as: a lexicon's language, else what the caller said, else what it looks like."""
         if self._pronouncer is not None:
             return "english"
-        return spoken_language(text) if self._language == "auto" else self._language
+        return self._guess.of(text) if self._language == "auto" else self._language

@@ -20,33 +20,40 @@ _ENGLISH: Final = frozenset(
 _FOREIGN: Final = frozenset(
     _WORD.findall(
         "der die das und ist nicht ein eine mit den dem von zu auf ich sie wir auch le la les des est et une un dans "
-        "pour que qui pas il elle nous vous el los las y es por con para una del se su di che e della per non sono o "
+        "pour que qui pas il elle nous vous el los las es por con para una del se su di che della per non sono "
         "os da em um uma com na mais"
     )
 )
-_COMMON: Final = _ENGLISH & _FOREIGN
+_ENGLISH_ONLY: Final = _ENGLISH - _FOREIGN
+_FOREIGN_ONLY: Final = _FOREIGN - _ENGLISH
 _KANA: Final = re.compile("[\u3041-\u30ff\uff66-\uff9f]")
 _HAN: Final = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
 _HANGUL: Final = re.compile("[\uac00-\ud7a3]")
-_ACCENTED: Final = re.compile("[\u00c0-\u024f]")
+_ACCENTED: Final = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]")
 
 
-def looks_english(text: str) -> bool:
-    """True unless the text speaks against it: other scripts, or more small words of another language."""
-    if any(
-        character >= "\u0370" and character.isalpha() and not "\u2000" <= character <= "\u2bff" for character in text
-    ):
-        return sum(c.isascii() and c.isalpha() for c in text) > sum(c >= "\u0370" and c.isalpha() for c in text)
+def evidence(text: str) -> int:
+    """How much speaks for English (positive) or for another language written in Latin letters (negative)."""
     words = {word.lower() for word in _WORD.findall(text)}
-    english = len(words & _ENGLISH - _COMMON)
-    foreign = len(words & _FOREIGN - _COMMON) + (1 if _ACCENTED.search(text) else 0)
-    return english >= foreign
+    return len(words & _ENGLISH_ONLY) - len(words & _FOREIGN_ONLY) - (1 if _ACCENTED.search(text) else 0)
 
 
-def spoken_language(text: str) -> str:
-    """ "chinese", "japanese", "english", or "" for what is none of these."""
-    if _KANA.search(text):
-        return "japanese"
-    if _HAN.search(text):
-        return "" if _HANGUL.search(text) else "chinese"
-    return "english" if looks_english(text) else ""
+class LanguageGuess:
+    """Guesses the language of one stream's segments; one that tells nothing is taken for what the last one was."""
+
+    def __init__(self) -> None:
+        self._english = True
+
+    def of(self, text: str) -> str:
+        """ "chinese", "japanese", "english", or "" for what is none of these."""
+        if _KANA.search(text):
+            return "japanese"
+        if _HAN.search(text):
+            return "" if _HANGUL.search(text) else "chinese"
+        others = sum(character >= "\u0370" and character.isalpha() for character in text)
+        if others > sum(character.isascii() and character.isalpha() for character in text):
+            return ""
+        found = evidence(text)
+        if found:
+            self._english = found > 0
+        return "english" if self._english else ""

@@ -23,6 +23,12 @@ _VULGAR: Final = {
     "\u215b": "1/8", "\u215c": "3/8", "\u215d": "5/8", "\u215e": "7/8",
 }  # fmt: skip
 _VULGAR_SIGN: Final = re.compile(rf"(?P<whole>\d)? ?(?P<sign>[{''.join(_VULGAR)}])")
+_RAISED: Final = re.compile("[\u207b\u207a]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+")
+_RAISED_DIGITS: Final = str.maketrans(
+    "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u207a", "0123456789-+"
+)
+_LOWERED: Final = re.compile("[\u2080-\u2089]+")
+_LOWERED_DIGITS: Final = str.maketrans("\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089", "0123456789")
 _BEFORE_DOT: Final = re.compile(r"([A-Za-z]+(?:\.[A-Za-z]+)*)\.")
 _SHORT_FORMS: Final = frozenset((*ANYWHERE, *DAYS, *DOTTED, *MONTHS, *TITLES))
 _DIGIT: Final = re.compile(r"\d")
@@ -37,9 +43,18 @@ def normalize(text: SpannedText) -> SpannedText:
     from app.english import DIGIT_RULES, RULES
 
     text = text.sub(_VULGAR_SIGN, lambda found: f"{found['whole'] or ''} {_VULGAR[found['sign']]}")
+    text = text.sub(_RAISED, _power).sub(_LOWERED, lambda found: found.group().translate(_LOWERED_DIGITS))
     for rule in (*(DIGIT_RULES if _DIGIT.search(text.text) else ()), *RULES):
         text = text.sub(rule.pattern, rule.spoken)
     return text.sub(_GAPS, " ").sub(_BEFORE_MARK, "").strip()
+
+
+def _power(found: re.Match[str]) -> str | None:
+    """Raised digits; squares and cubes are left to the rules, which know units."""
+    raised = found.group().translate(_RAISED_DIGITS)
+    if raised in {"2", "3"}:
+        return None
+    return f" to the {'minus ' if raised[0] == '-' else ''}{raised.lstrip('-+')} "
 
 
 def _has_short_form(text: str) -> bool:

@@ -86,6 +86,15 @@ def grouped(digits: str) -> str:
     return ", ".join(map(spelled, groups))
 
 
+def paired(number: str) -> str:
+    """Four digits two by two, as flights and models are read: `2490` as twenty four ninety."""
+    high, low = number[:2], number[2:]
+    if high[0] == "0" or number[1:] == "000":
+        return spelled(number) if high[0] == "0" else cardinal(number)
+    tail = "hundred" if low == "00" else f"oh {spelled(low[1])}" if low[0] == "0" else cardinal(low)
+    return f"{cardinal(high)} {tail}"
+
+
 def decade(number: str) -> str:
     """`1990` as nineteen nineties, `80` as eighties."""
     words = year(number) if len(number) == 4 else cardinal(number)

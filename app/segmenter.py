@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from app.abbreviations import ends_sentence
+from app.abbreviations import TIME_ZONES, ends_sentence
 from app.spans import SpannedText
 
 _ADDRESS: Final = 1000
@@ -33,6 +33,10 @@ _OPENING: Final = re.compile(r"\s+[\"'\u201c\u2018\u00ab(\[{*_`\u00bf\u00a1\u201
 _LAST_WORD: Final = re.compile(r"[^\W_]+(?:[.'\u2019][^\W_]+)*\Z")
 _LIST_MARK: Final = re.compile(r"(?:[-*+\u2022\u2013\u2014>]|#{1,6}|\d{1,3}[.)])\s")
 _LIST_MARK_BEGINNING: Final = re.compile(r"(?:[-*+\u2022\u2013\u2014>]|#{1,6}|\d{1,3}[.)]?)?")
+_HALF_DAY: Final = re.compile(r"(?<!\w)[ap]\.m\Z", re.IGNORECASE)
+_LETTERS: Final = re.compile(r"[A-Za-z]+")
+_ZONE: Final = 4
+"""Letters of the longest time zone."""
 _NUMBERED: Final = re.compile(r"(?:\A|\n)\d{1,3}\Z")
 _PHRASE_WORDS: Final = frozenset((
     "and", "or", "but", "that", "which", "who", "whose", "when", "where", "while", "because", "if", "unless", "until",
@@ -156,7 +160,10 @@ class Segmenter:
         if character in _TERMINATORS or character in _WIDE_TERMINATORS:
             end = _end_of(_AFTER_END, text, place + 1)
             opening = _OPENING.match(text, end, place + _LOOK_AHEAD)
-            return end == len(text) or (opening is not None and opening.end() == len(text))
+            shown = len(text) - (opening.end() if opening else end)
+            return shown == 0 or (
+                opening is not None and shown <= _ZONE and bool(_HALF_DAY.search(text[max(0, place - 4) : place]))
+            )
         if character == "\n":
             return bool(_LIST_MARK_BEGINNING.fullmatch(text, place + 1))
         return character in _CLAUSE and place + 1 == len(text)
@@ -200,6 +207,9 @@ class Segmenter:
             return None if follower.islower() else end
         before = text[max(start, place - _LOOK_AHEAD) : place]
         if _NUMBERED.search(before[-4:]):
+            return None
+        zone = _LETTERS.match(text, opening.end(), place + _LOOK_AHEAD)
+        if zone and zone.group() in TIME_ZONES and _HALF_DAY.search(before):
             return None
         word = _LAST_WORD.search(before)
         return end if ends_sentence(word.group() if word else "", follower) else None

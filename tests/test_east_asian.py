@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.east_asian import normalize_east_asian
-from app.language import spoken_language
+from app.language import LanguageGuess
 from app.spans import SpannedText
 
 
@@ -74,4 +74,4 @@ def test_words_are_left_alone_without_loading_the_grammars() -> None:
     ],
 )
 def test_the_language_is_guessed_by_script(text: str, language: str) -> None:
-    assert spoken_language(text) == language
+    assert LanguageGuess().of(text) == language

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.language import looks_english
+from app.language import LanguageGuess
 from app.markup import speak_addresses, strip_markup
 from app.normalizer import normalize
 from app.spans import SpannedText
@@ -159,4 +159,11 @@ def test_the_longest_segment_of_anything_is_read(unit: str) -> None:
     ],
 )
 def test_auto_reads_only_english(text: str, english: bool) -> None:
-    assert looks_english(text) is english
+    assert (LanguageGuess().of(text) == "english") is english
+
+
+def test_a_text_that_tells_nothing_is_taken_for_what_came_before() -> None:
+    guess = LanguageGuess()
+    assert [guess.of(text) for text in ("7:05", "Das ist nicht viel.", "7:05", "That is all.", "7:05")] == [
+        "english", "", "", "english", "english",
+    ]  # fmt: skip

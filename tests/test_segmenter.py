@@ -66,6 +66,8 @@ def facts(segment: Segment) -> tuple[str, list[int], bool]:
         "We left at 7 p.m. and nobody saw us.",
         "The meeting is at 9 a.m. on Monday.|Do come.",
         "J. R. R. Tolkien wrote it.|I read it.",
+        "It starts at 5 p.m. EST today.|It ends at 6 p.m.|Everyone goes.",
+        "It grew (vs. $3 in May) to approx. 5.|Well.",
         "It was I.|Then he left.",
         "The U.S. Army came.|It left.",
         "Pi is 3.14159 or so.|Good.",
