@@ -16,7 +16,7 @@ from app.spans import SpannedText
 
 _NEEDED: Final = re.compile(
     r"[^A-Za-z\s,.?!;:'\u2019\"\u201c\u201d()\u2014-]"  # a digit, a sign
-    r"|[IVXLC]{2}|\b[VX]\b|\b[A-Z][a-z]+ I\b"  # perhaps a Roman numeral
+    r"|(?<!\w)\.[A-Z]{2}|[IVXLC]{2}|\b[VX]\b|\b[A-Z][a-z]+ I\b"  # perhaps a Roman numeral
 )
 _VULGAR: Final = {
     "\u00bd": "1/2", "\u2153": "1/3", "\u2154": "2/3", "\u00bc": "1/4", "\u00be": "3/4", "\u2155": "1/5",
