@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -159,6 +160,8 @@ class Daemon:
         finally:
             patience.cancel()
         self.services.voices = VoiceTable(models, config.voice.speaker)
+        gc.collect()
+        gc.freeze()  # what is here now stays: no collection needs to walk it while the loop waits
         self.notify.ready(self.pulse.summary())
         self.ready.set()
         _log.info("ready", voices=self.services.voices.names)

@@ -10,9 +10,15 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from typing import Final
 
 from app.session import Mark
 from engines.errors import SpeechError
+
+_PIECE: Final = 512
+"""Characters; some milliseconds of the text pool's time."""
+_JOINED: Final = 4096
+"""Pieces are joined up to this length."""
 
 
 class ContextIdleError(SpeechError):
@@ -42,7 +48,7 @@ class TextStream:
         """Append text."""
         if not text:
             return
-        if self._pending and isinstance(last := self._pending[-1], str) and len(last) < 4096:
+        if self._pending and isinstance(last := self._pending[-1], str) and len(last) < _JOINED:
             self._pending[-1] = last + text
         else:
             self._pending.append(text)
@@ -61,7 +67,7 @@ class TextStream:
     async def __aiter__(self) -> AsyncIterator[str | Mark]:
         while True:
             while self._pending:
-                yield self._pending.popleft()
+                yield self._take()
             if self._ended:
                 return
             self._changed.clear()
@@ -70,6 +76,14 @@ class TextStream:
                 await self._wait()
             finally:
                 self._waiting = False
+
+    def _take(self) -> str | Mark:
+        """The next piece: short, so that one long text does not keep all others from the text pool."""
+        first = self._pending.popleft()
+        if isinstance(first, str) and len(first) > _PIECE:
+            self._pending.appendleft(first[_PIECE:])
+            first = first[:_PIECE]
+        return first
 
     async def _wait(self) -> None:
         """Until something has come. Raises `ContextIdleError`."""
