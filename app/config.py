@@ -70,9 +70,9 @@ class PlaybackConfig(Section, frozen=True):
     sample_rate_hz: Annotated[int, Meta(ge=0, le=384_000)] = 0
     buffer_ms: Annotated[int, Meta(ge=100, le=60_000)] = 2000
     start_ms: Milliseconds = 160
-    lead_in_ms: Milliseconds = 0
+    lead_in_ms: Milliseconds = 40
     tail_ms: Milliseconds = 250
-    period_ms: Annotated[int, Meta(ge=5, le=1000)] = 40
+    period_ms: Annotated[int, Meta(ge=5, le=1000)] = 100
     stall_timeout_ms: Annotated[int, Meta(ge=100, le=600_000)] = 10_000
 
 

@@ -48,15 +48,29 @@ class StreamFormat:
     channels: int
 
 
-_IgnoreAlsaError = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p)
-_ignore_alsa_error = _IgnoreAlsaError(lambda *_: None)
+_alsa_underruns = 0
+
+
+def alsa_underruns() -> int:
+    """How often ALSA has said in this process that a device ran dry."""
+    return _alsa_underruns
+
+
+def _hear_alsa(_file: bytes, _line: int, _function: bytes, _code: int, text: bytes) -> None:
+    """What ALSA would write to stderr: underruns are counted, the rest PortAudio reports in its own way."""
+    global _alsa_underruns  # noqa: PLW0603 - ALSA has one listener for the process
+    if text and b"underrun" in text:
+        _alsa_underruns += 1
+
+
+_AlsaListener = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p)
+_alsa_listener = _AlsaListener(_hear_alsa)
 """Kept for as long as the process lives: ALSA remembers its address."""
 
 
-def _mute_alsa() -> None:
-    """Where there is ALSA, tell it not to write to stderr what PortAudio handles anyway, such as underruns."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL("libasound.so.2").snd_lib_error_set_handler(_ignore_alsa_error)
+def _listen_to_alsa() -> None:
+    with contextlib.suppress(OSError, AttributeError):  # no ALSA here
+        ctypes.CDLL("libasound.so.2").snd_lib_error_set_handler(_alsa_listener)
 
 
 @contextlib.contextmanager
@@ -146,7 +160,7 @@ class AudioSystem:
             raise SinkError(f"{INSTALL_HINT} ({error})") from error
         os.environ.setdefault("JACK_NO_START_SERVER", "1")  # asking for devices must not start a server
         self._int16: Final[int] = pyaudio.paInt16
-        _mute_alsa()
+        _listen_to_alsa()
         with quiet_stderr():
             try:
                 self._audio: Any = pyaudio.PyAudio()

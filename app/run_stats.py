@@ -51,6 +51,7 @@ def print_stats(report: SessionReport, sink: Sink, info: VoiceInfo, seed: int, s
             "device_rate_hz": played.sample_rate_hz,
             "underruns": played.underruns,
             "gap_ms": round(played.gap_ms, 1),
+            "device_underruns": played.device_underruns,
         }
     stream.write(msgspec.json.encode(line).decode() + "\n")
     stream.flush()

@@ -21,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from app.config import PlaybackConfig
-from app.devices import AudioSystem, choose_format, describe_failure, find_device
+from app.devices import AudioSystem, alsa_underruns, choose_format, describe_failure, find_device
 from app.playback_buffer import PlaybackBuffer, Playhead
 from app.sink import SinkError, to_pcm16
 from engines.contract import Pcm
@@ -40,6 +40,8 @@ class PlaybackStatistics:
     sample_rate_hz: int | None
     underruns: int
     gap_ms: float
+    device_underruns: int
+    """Times ALSA said that the device ran dry; it may also be told of a gap counted above."""
     written_samples: int
     """Samples of sound (without silence around it) given to the device, at its rate."""
 
@@ -65,6 +67,7 @@ class SpeakerSink:
         self._device: str | None = None
         self._device_rate_hz: int | None = None
         self._playhead: Playhead | None = None
+        self._alsa_underruns_before = alsa_underruns()
         self._written = 0
         self._cut = False
         self._error: Exception | None = None
@@ -101,6 +104,7 @@ class SpeakerSink:
             sample_rate_hz=self._device_rate_hz,
             underruns=playhead.underruns if playhead else 0,
             gap_ms=playhead.gap_ms if playhead else 0.0,
+            device_underruns=alsa_underruns() - self._alsa_underruns_before,
             written_samples=self._written,
         )
 
@@ -165,30 +169,36 @@ class SpeakerSink:
         self._device, self._device_rate_hz = device.name, rate_hz
         self._playhead = Playhead(rate_hz, self._clock)
         try:
-            held_frames = stream.get_write_available()  # nothing is in it yet: all the device can hold
+            held_ms = 1000 * stream.get_write_available() // rate_hz + 1  # nothing is in it yet: all it can hold
             output = _Output(stream, wished.channels, self._voice_rate_hz, rate_hz)
             output.silence(rate_hz * settings.lead_in_ms // 1000)
-            self._pump(output)
+            self._pump(output, held_ms)
             if not self._cut:
                 # Pa_StopStream drops what ALSA still holds, and a sound server forgets what a closed stream had queued:
                 # so silence is written behind the last sample until that sample must be out.
-                self._push_out(output, held_frames + rate_hz * settings.tail_ms // 1000)
+                self._push_out(output, rate_hz * (held_ms + settings.tail_ms) // 1000)
                 stream.stop_stream()
         finally:
             stream.close()
 
-    def _pump(self, output: _Output) -> None:
-        """Buffer → device, until the end or the cut."""
+    def _pump(self, output: _Output, held_ms: int) -> None:
+        """Buffer → device, until the end or the cut.
+
+        A device starts with what the first write brings, so that one fills it as far as there is sound; a first
+        write of a few milliseconds would run dry before the second.
+        """
         assert self._playhead is not None
         start = self._at_voice_rate(self._settings.start_ms)
-        block = max(1, self._at_voice_rate(_BLOCK_MS))
         self._buffer.wait_for(start)
+        block = self._at_voice_rate(held_ms)
         while not self._cut:
             pcm = self._buffer.take_nowait(block)
             if pcm is None:
                 self._buffer.wait_for(start)
                 self._playhead.starved()
+                block = self._at_voice_rate(held_ms)
                 continue
+            block = max(1, self._at_voice_rate(_BLOCK_MS))
             last = not len(pcm)
             samples = output.convert(pcm, last=last)
             self._playhead.writing(len(samples))

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -107,7 +108,7 @@ def paced_device(folder: Path) -> Iterator[dict[str, str]]:
 
 @contextmanager
 def recording(world: dict[str, str], file: Path) -> Iterator[None]:
-    """Record what the paced device plays, as raw 16-bit samples; returns once the recorder runs."""
+    """Record what the paced device plays, as raw 16-bit samples; begins once the recorder hears."""
     with file.open("wb") as out:
         recorder = subprocess.Popen(
             [
@@ -118,16 +119,17 @@ def recording(world: dict[str, str], file: Path) -> Iterator[None]:
                 "--rate=24000",
                 "--channels=1",
                 "--latency-msec=20",
-                "--verbose",
             ],
             env=world,
             stdout=out,
             stderr=subprocess.PIPE,
-            text=True,
         )
-        assert recorder.stderr is not None
         try:
-            assert any("Stream successfully created" in line or "Time:" in line for line in recorder.stderr)
+            until = time.monotonic() + 30
+            while not file.stat().st_size:  # only what is played after the first sample came is surely recorded
+                assert recorder.poll() is None, "the recorder ended"
+                assert time.monotonic() < until, "the recorder hears nothing"
+                time.sleep(0.005)
             yield
         finally:
             recorder.terminate()

@@ -20,10 +20,12 @@ import numpy as np
 import pytest
 import soundfile
 
+from app.config import PlaybackConfig
 from tests.audio_world import REPOSITORY, environment, file_devices, no_devices
 
 _TIMEOUT_S = 60.0
 TEXT = "The quick brown fox jumps over the lazy dog. A second sentence follows the first one here. And then a third."
+_LEAD_IN = 24000 * PlaybackConfig().lead_in_ms // 1000
 FRAMES = ("--max-frames", "12", "--seed", "5")
 
 
@@ -358,6 +360,8 @@ def test_plays_what_it_would_have_written(speak: Speak) -> None:
     assert done.stderr == b"", "ALSA and JACK are kept quiet"
     assert json.loads(done.stdout)["device"] == "file24"
     played = raw_samples((speak.folder / "tofile24.raw").read_bytes())
+    assert not played[:_LEAD_IN].any()
+    played = played[_LEAD_IN:]
     assert alike(played[: len(expected)], expected)
     assert not played[len(expected) :].any(), "silence pushes the last sample out"
     says(speak("--device", "nonesuch", "Hi."), "no sound device 'nonesuch'", "file24")
