@@ -24,6 +24,7 @@ RULES: Final = "lts.json"
 
 _PIECE: Final = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)*'?|[0-9]|[^\sA-Za-z0-9]")
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_PLURAL_INITIALS: Final = re.compile(r"[A-Z]{2,}s")
 _PAUSES: Final = {
     ",": ",", ";": ",", ":": ",", "—": ",", "–": ",", "(": ",", ")": ",", "[": ",", "]": ",",
     ".": ".", "…": ".", "!": "!", "?": "?", "。": ".", "，": ",", "？": "?", "！": "!",
@@ -115,18 +116,15 @@ class PhoneFrontEnd:
         word = piece.lower().strip("'")
         if piece.isupper() and len(word) > 1 and not shouted and self._is_initials(word):
             return [self._letters[char] for char in word if char in self._letters]
+        if _PLURAL_INITIALS.fullmatch(piece):
+            spelled = [self._letters[char] for char in piece[:-1].lower()]
+            return [*spelled[:-1], self._plural(spelled[-1])]
         found = self.look_up(word)
         if found is None and not piece.islower() and "'" not in piece:
             parts = _CAMEL.findall(piece)
             if len(parts) > 1:
-                return self._camel(parts)
+                return [letters for part in parts for letters in self._piece(part, False)]
         return [found if found is not None else self._word(word)]
-
-    def _camel(self, parts: list[str]) -> list[str]:
-        if len(parts) == 2 and parts[0].isupper() and parts[1] == "s":  # CDs, PCs
-            spelled = [self._letters[char] for char in parts[0].lower()]
-            return [*spelled[:-1], self._plural(spelled[-1])]
-        return [letters for part in parts for letters in self._piece(part, False)]
 
     def _is_initials(self, word: str) -> bool:
         if word in _SHORT_WORDS:

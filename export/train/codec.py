@@ -132,7 +132,8 @@ class WindowAttention(nn.Module):
         b, n, _ = x.shape
         made = (self.q_proj(x), self.k_proj(x), self.v_proj(x))
         q, k, v = (p.view(b, n, self.heads, self.width).transpose(1, 2) for p in made)
-        age = torch.arange(n)[:, None] - torch.arange(n)[None]
+        at = torch.arange(n, device=x.device)
+        age = at[:, None] - at[None]
         seen = (age >= 0) & (age < self.window)
         out = F.scaled_dot_product_attention(rotate(q, *rope), rotate(k, *rope), v, attn_mask=seen)
         return cast("Tensor", self.o_proj(out.transpose(1, 2).reshape(b, n, -1)))
@@ -181,7 +182,8 @@ class CodecTransformer(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """[B, T, C] -> [B, T, C]."""
         x = self.input_proj(x)
-        rope = rope_table(x.shape[1], self.rope, 10000.0)
+        cos, sin = rope_table(x.shape[1], self.rope, 10000.0)
+        rope = cos.to(x.device), sin.to(x.device)
         for layer in self.layers:
             x = layer(x, rope)
         return cast("Tensor", self.output_proj(self.norm(x)))
@@ -268,7 +270,16 @@ class Decoder(nn.Module):
 
     def unclamped(self, codes: Tensor) -> Tensor:
         """Codes [B, G, T] -> waveform [B, S] (training: the clamp has no gradient)."""
-        x = self.pre_conv(self.quantizer(codes)).transpose(1, 2)
+        return self.render(self.quantizer(codes))
+
+    def from_rows(self, rows: Tensor) -> Tensor:
+        """Sums of code rows [B, T, codebook dim / 2] -> waveform [B, S], while both output projections are [I; 0]."""
+        wide = F.pad(rows, (0, self.pre_conv.conv.in_channels - rows.shape[-1]))
+        return self.render(wide.transpose(1, 2))
+
+    def render(self, summed: Tensor) -> Tensor:
+        """Projected sums [B, codebook dim, T] -> waveform [B, S]."""
+        x = self.pre_conv(summed).transpose(1, 2)
         x = self.pre_transformer(x).transpose(1, 2)
         for stage in self.upsample:
             for layer in cast("nn.ModuleList", stage):

@@ -19,7 +19,7 @@ def magnitudes(wave: Tensor, window: int) -> Tensor:
 
 def spectral(made: Tensor, wanted: Tensor, floor: float) -> Tensor:
     """Mean over resolutions of the log-magnitude L1 distance plus half the spectral convergence."""
-    total = torch.zeros(())
+    total = torch.zeros((), device=made.device)
     for window in WINDOWS:
         a, b = magnitudes(made, window), magnitudes(wanted, window)
         logs = ((a + floor).log() - (b + floor).log()).abs().mean()

@@ -24,12 +24,13 @@ MARKS = set(",.?!")
 
 @dataclass(frozen=True)
 class Example:
-    """A spoken stretch: its letters, its frames [n, G], and for every frame the first and last letter spoken in it."""
+    """A spoken stretch: letters, frames [n, G], the first and last letter spoken in every frame, the speaker."""
 
     symbols: str
     frames: NDArray[np.int64]
     first: NDArray[np.int64]
     last: NDArray[np.int64]
+    speaker: str = "anna"
 
 
 def mark_of(text: str, final: bool) -> str:
@@ -63,7 +64,9 @@ def letters_and_times(segments: list[list[object]]) -> tuple[str, list[float], l
     return symbols, ends, pauses
 
 
-def example(segments: list[list[object]], frames: NDArray[np.int64], seconds: float) -> tuple[Example, list[int]]:
+def example(
+    segments: list[list[object]], frames: NDArray[np.int64], seconds: float, speaker: str
+) -> tuple[Example, list[int]]:
     """One utterance as an example, and the pause symbols inside it. `seconds` is the length of a frame."""
     symbols, ends, pauses = letters_and_times(segments)
     n = len(frames)
@@ -72,7 +75,7 @@ def example(segments: list[list[object]], frames: NDArray[np.int64], seconds: fl
     first = np.searchsorted(times, starts + 1e-6, side="right")
     last = np.searchsorted(times, starts + seconds - 1e-6, side="right")
     top = len(symbols) - 1
-    made = Example(symbols, frames, first.clip(0, top), last.clip(0, top))
+    made = Example(symbols, frames, first.clip(0, top), last.clip(0, top), speaker)
     return cut(made, LEAD_FRAMES, n, 0, len(symbols)), pauses[:-1]
 
 
@@ -84,6 +87,7 @@ def cut(e: Example, frame0: int, frame1: int, symbol0: int, symbol1: int) -> Exa
         e.frames[frame0:frame1],
         (e.first[frame0:frame1] - symbol0).clip(0, top),
         (e.last[frame0:frame1] - symbol0).clip(0, top),
+        e.speaker,
     )
 
 
@@ -101,7 +105,7 @@ def split_at_pause(e: Example, pause: int) -> tuple[Example, Example] | None:
 
 
 def join(parts: list[Example]) -> Example:
-    """Speak examples one after the other, a space between their letters."""
+    """Speak examples of one speaker one after the other, a space between their letters."""
     symbols, frames, first, last = "", [], [], []
     for part in parts:
         base = len(symbols) + (1 if symbols else 0)
@@ -109,15 +113,15 @@ def join(parts: list[Example]) -> Example:
         frames.append(part.frames)
         first.append(part.first + base)
         last.append(part.last + base)
-    return Example(symbols, np.concatenate(frames), np.concatenate(first), np.concatenate(last))
+    return Example(symbols, np.concatenate(frames), np.concatenate(first), np.concatenate(last), parts[0].speaker)
 
 
-def load(codes: Path, alignments: Path, seconds: float = 0.08) -> list[tuple[Example, list[int]]]:
-    """All utterances of a corpus: (example, inner pauses)."""
+def load(codes: Path, alignments: Path, speaker: str, seconds: float = 0.08) -> list[tuple[Example, list[int]]]:
+    """All utterances of one speaker's corpus: (example, inner pauses)."""
     stored = np.load(codes)
     offsets, frames = stored["offsets"], stored["codes"].astype(np.int64)
     out = []
     for i, utterance in enumerate(read_alignments(alignments)):
         segments: list[list[object]] = utterance["segments"]  # type: ignore[assignment]
-        out.append(example(segments, frames[offsets[i] : offsets[i + 1]], seconds))
+        out.append(example(segments, frames[offsets[i] : offsets[i + 1]], seconds, speaker))
     return out

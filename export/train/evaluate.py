@@ -1,6 +1,6 @@
 """Measures a checkpoint on unseen sentences: words right, ends, durations, beside the teacher.
 
-Knows: the sentences, the listener, the scores. Does not know: training.
+Knows: the listener, the scores. Does not know: training.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import json
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from export.train.oracle import Listener, errors, words
 
 Wave = NDArray[np.float32]
-SENTENCES = Path(__file__).parent / "data" / "eval_sentences.txt"
 
 
 @dataclass
@@ -43,12 +41,6 @@ class Score:
             low, mid, high = np.percentile(self.ratios, [5, 50, 95])
             out |= {"ratio_p5": round(low, 3), "ratio_p50": round(mid, 3), "ratio_p95": round(high, 3)}
         return out
-
-
-def sentences(path: Path = SENTENCES) -> list[tuple[str, str]]:
-    """(kind, text) of every test sentence."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [(line.split("\t")[0], line.split("\t")[1]) for line in lines if line.strip()]
 
 
 def score(

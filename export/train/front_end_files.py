@@ -44,7 +44,6 @@ def write(directory: Path, words: dict[str, str], rules: lts.Node) -> None:
     (directory / "lts.json").write_text(packed, encoding="utf-8")
 
 
-def make(directory: Path, alignments: Path | None) -> None:
-    """Build lexicon and rules from the installed CMU lexicon and the teacher's alignments, and write all."""
-    words = lexicon.build(alignments)
+def make(directory: Path, words: dict[str, str]) -> None:
+    """Learn the rules from a lexicon (word -> letters) and write all three files."""
     write(directory, words, lts.train(sorted(words.items())))

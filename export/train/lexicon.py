@@ -67,7 +67,7 @@ def read_alignments(path: Path) -> Iterator[dict[str, object]]:
             yield json.loads(line)
 
 
-def build(alignments: Path | None) -> dict[str, str]:
+def build(told: Iterable[dict[str, object]]) -> dict[str, str]:
     """Give word -> letters: the teacher's most frequent way where it spoke the word, else the first CMU entry;
     words the lexicon does not have stay out (the teacher guessed them too)."""
     lexicon: dict[str, str] = {}
@@ -76,12 +76,11 @@ def build(alignments: Path | None) -> dict[str, str]:
     for word, _, letters in read_cmu(CMU_ADDENDA.read_text(encoding="latin-1")):
         if word.strip("'") and (word not in lexicon or "'" in word):
             lexicon[word] = letters
-    if alignments is not None:
-        for word, counts in teacher_counts(read_alignments(alignments)).items():
-            letters, times = counts.most_common(1)[0]
-            known = lexicon.get(word, "")
-            if len(word) > 1 and times > 1 and 0 < len(letters) < 2 * len(known):
-                lexicon[word] = letters
+    for word, counts in teacher_counts(told).items():
+        letters, times = counts.most_common(1)[0]
+        known = lexicon.get(word, "")
+        if len(word) > 1 and times > 1 and 0 < len(letters) < 2 * len(known):
+            lexicon[word] = letters
     return lexicon
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from export.train.corpus_data import Example, join, split_at_pause
 
-Utterances = list[tuple[Example, list[int]]]
+Utterances = list[tuple[Example, list[int]]]  # of one speaker
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,17 @@ def example(utterances: Utterances, mixture: Mixture, draw: np.random.Generator)
     return join(parts)
 
 
-def step(utterances: Utterances, mixture: Mixture, draw: np.random.Generator) -> list[Example]:
-    """Examples for one step: three steps' worth is drawn, sorted by length, and one contiguous third is taken."""
+def step(speakers: list[Utterances], mixture: Mixture, draw: np.random.Generator) -> list[Example]:
+    """Examples for one step: three steps' worth is drawn, sorted by length, and one contiguous third is taken.
+
+    A speaker's share grows with the square root of its utterances.
+    """
+    shares = np.sqrt([len(spoken) for spoken in speakers])
+    chances = shares / shares.sum()
     pool: list[Example] = []
     total = 0
     while total < 3 * mixture.step_frames:
-        pool.append(example(utterances, mixture, draw))
+        pool.append(example(speakers[int(draw.choice(len(speakers), p=chances))], mixture, draw))
         total += len(pool[-1].frames)
     pool.sort(key=lambda e: len(e.frames))
     third = int(draw.integers(3))

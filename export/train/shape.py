@@ -37,7 +37,7 @@ class VoiceShape:
     upsample_rates: tuple[int, ...] = (8, 5, 4, 3)
     sample_rate: int = 24000
     languages: dict[str, int] = field(default_factory=lambda: {"english": 2050})
-    speakers: dict[str, int] = field(default_factory=lambda: {"anna": 2873})
+    speakers: dict[str, int] = field(default_factory=lambda: {"anna": 2873, "robert": 3061})
 
     @property
     def vocab(self) -> int:

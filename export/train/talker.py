@@ -223,4 +223,10 @@ class Voice(nn.Module):
 
     def rope(self, length: int) -> tuple[Tensor, Tensor]:
         """Rotation tables for rows 0..length-1 (talker and predictor share theta)."""
-        return rope_table(length, self.shape.head_dim, self.shape.rope_theta)
+        cos, sin = rope_table(length, self.shape.head_dim, self.shape.rope_theta)
+        return cos.to(self.device), sin.to(self.device)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.talker.codec_head.weight.device

@@ -8,7 +8,7 @@ Shapes: B sequences, L padded rows, N chosen frames.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
@@ -34,6 +34,10 @@ class Batch:
     low: Tensor  # first row that the guided head should look at, [B, L], -1: not guided
     high: Tensor
 
+    def to(self, device: torch.device) -> Batch:
+        """The same batch on another device."""
+        return Batch(*(getattr(self, field.name).to(device) for field in fields(self)))
+
 
 def collate(examples: list[Example], rows: list[Rows], eos: int) -> Batch:
     """Pad sequences on the right and line targets up with the rows that predict them."""
@@ -55,29 +59,29 @@ def collate(examples: list[Example], rows: list[Rows], eos: int) -> Batch:
     return Batch(*(torch.from_numpy(x) for x in (text, first, rest, target, target_rest, low, high)))
 
 
-def make_rows(layout: Layout, e: Example, draw: np.random.Generator, speaker: str, streaming: float) -> Rows:
+def make_rows(layout: Layout, e: Example, draw: np.random.Generator, streaming: float) -> Rows:
     """Rows of one example with the language given or left to "auto", and one of the two layouts, at random."""
     language = "english" if draw.random() < 0.6 else None
     body = layout.tokens.encode(e.symbols)
-    return layout.build(body, e.frames, speaker, language, streaming=bool(draw.random() < streaming))
+    return layout.build(body, e.frames, e.speaker, language, streaming=bool(draw.random() < streaming))
 
 
 def corrupt(batch: Batch, rate: float, codes: int, draw: torch.Generator) -> tuple[Tensor, Tensor]:
     """Replace a share of the input codes by random ones, so that the talker survives its own mistakes."""
-    frames = batch.rest[..., 0] >= 0
-    hit = (torch.rand(batch.first.shape, generator=draw) < rate) & frames
-    first = torch.where(hit, torch.randint(0, codes, batch.first.shape, generator=draw), batch.first)
-    hit_rest = (torch.rand(batch.rest.shape, generator=draw) < rate) & frames[..., None]
-    rest = torch.where(hit_rest, torch.randint(0, codes, batch.rest.shape, generator=draw), batch.rest)
-    return first, rest
+    where, frames = batch.first.device, batch.rest[..., 0] >= 0
+    out = []
+    for values, real in ((batch.first, frames), (batch.rest, frames[..., None])):
+        hit = (torch.rand(values.shape, generator=draw) < rate).to(where) & real
+        out.append(torch.where(hit, torch.randint(0, codes, values.shape, generator=draw).to(where), values))
+    return out[0], out[1]
 
 
 def guidance(logs: list[Tensor], batch: Batch) -> Tensor:
     """-log of the attention mass on the rows spoken in each frame, mean over frames and watched layers [nats]."""
     picked = batch.low >= 0
-    columns = torch.arange(batch.low.shape[1])
+    columns = torch.arange(batch.low.shape[1], device=batch.low.device)
     spoken = (columns >= batch.low[..., None]) & (columns <= batch.high[..., None])
-    total = torch.zeros(())
+    total = torch.zeros((), device=batch.low.device)
     for log in logs:
         mass = log.masked_fill(~spoken, -1e4).logsumexp(-1)
         total = total - mass[picked].clamp_min(-12).mean()
@@ -101,7 +105,7 @@ def losses(
     wanted = torch.where(wanted == s.eos, s.codes, wanted)
     out = {"first": F.cross_entropy(logits, wanted), "guide": guidance(logs, batch)}
     out["right"] = (logits.argmax(-1) == wanted).float().mean()
-    framed = (wanted < s.codes) & (torch.rand(wanted.shape, generator=draw) < predictor_share)
+    framed = (wanted < s.codes) & (torch.rand(wanted.shape, generator=draw) < predictor_share).to(wanted.device)
     out["rest"] = predictor_loss(voice, states[framed], wanted[framed], batch.target_rest[told][framed])
     return out
 

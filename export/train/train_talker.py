@@ -29,7 +29,6 @@ class TalkerPlan:
     """How long and how to train. Times in seconds; the learning rate falls along a cosine over the budget."""
 
     budget: float
-    speaker: str = "anna"
     rate: float = 5e-4
     floor: float = 2e-5
     warm_up: int = 60
@@ -81,9 +80,10 @@ def validate(voice: Voice, layout: Layout, held_out: list[Example], plan: Talker
     sums: dict[str, float] = {}
     chunks = [held_out[i : i + 32] for i in range(0, len(held_out), 32)]
     for chunk in chunks:
-        rows = [make_rows(layout, e, draw, plan.speaker, plan.streaming) for e in chunk]
-        with torch.autocast("cpu", torch.bfloat16):
-            found = losses(voice, collate(chunk, rows, voice.shape.eos), generator, 0.0, 1.0)
+        rows = [make_rows(layout, e, draw, plan.streaming) for e in chunk]
+        with torch.autocast(voice.device.type, torch.bfloat16):
+            batch = collate(chunk, rows, voice.shape.eos).to(voice.device)
+            found = losses(voice, batch, generator, 0.0, 1.0)
         for name, value in found.items():
             sums[name] = sums.get(name, 0.0) + float(value) / len(chunks)
     return sums
@@ -98,14 +98,14 @@ def save(path: Path, voice: Voice, average: Average, opt: torch.optim.Optimizer,
 
 
 def train(
-    voice: Voice, layout: Layout, utterances: Utterances, held_out: list[Example], plan: TalkerPlan, path: Path,
+    voice: Voice, layout: Layout, speakers: list[Utterances], held_out: list[Example], plan: TalkerPlan, path: Path,
     report: Report = print,
 ) -> dict[str, torch.Tensor]:  # fmt: skip
     """Train until the budget is spent, going on from `path` if it is there; gives the averaged weights."""
     opt, average = optimiser(voice, plan), Average(voice, plan.average)
     done, spent = 0, 0.0
     if path.exists():
-        state = torch.load(path, weights_only=True)
+        state = torch.load(path, weights_only=True, map_location=voice.device)
         voice.load_state_dict(state["voice"])
         opt.load_state_dict(state["opt"])
         average.values, average.count = state["average"], state["count"]
@@ -117,12 +117,12 @@ def train(
         began = time.monotonic()
         draw = np.random.default_rng((plan.seed, done))
         generator.manual_seed(plan.seed * 1_000_003 + done)
-        chosen = step(utterances, plan.mixture, draw)
-        rows = [make_rows(layout, e, draw, plan.speaker, plan.streaming) for e in chosen]
-        batch = collate(chosen, rows, voice.shape.eos)
+        chosen = step(speakers, plan.mixture, draw)
+        rows = [make_rows(layout, e, draw, plan.streaming) for e in chosen]
+        batch = collate(chosen, rows, voice.shape.eos).to(voice.device)
         for group in opt.param_groups:
             group["lr"] = rate_at(plan, done, spent)
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast(voice.device.type, torch.bfloat16):
             found = losses(voice, batch, generator, plan.corruption, plan.predictor_share)
         total = found["first"] + 0.5 * found["rest"] + plan.guide * found["guide"]
         opt.zero_grad(set_to_none=True)

@@ -1,0 +1,74 @@
+"""The text the teachers speak: own templates, WordNet examples, word lists; all from Debian packages.
+
+Knows: where the packages put their files. Does not know: teachers, sound.
+Packages: wordnet-base, wamerican.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+from export.train import templates
+from export.train.sentences import sentences
+
+WORDNET = Path("/usr/share/wordnet")
+WORDS = Path("/usr/share/dict/american-english")
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z' ,;:?!.-]*")
+
+
+def tidy(text: str) -> str | None:
+    """One sentence as the teachers can speak it, or None: letters and marks only, 2 to 40 words, a mark at the end."""
+    text = re.sub(r"\s+", " ", text.replace("--", ", ").replace("`", "'")).strip(" \"'")
+    if not _PLAIN.fullmatch(text) or not 2 <= len(text.split()) <= 40 or re.search(r"\b[A-Z]{2,}\b", text):
+        return None
+    text = text[0].upper() + text[1:].rstrip(",;:- ")
+    return text if text[-1] in ".?!" else text + "."
+
+
+def wordnet_examples() -> list[str]:
+    """Quoted example sentences of WordNet's glosses."""
+    found: set[str] = set()
+    for part in ("noun", "verb", "adj", "adv"):
+        for line in (WORDNET / f"data.{part}").read_text(encoding="latin-1").splitlines():
+            if line.startswith("  ") or "|" not in line:
+                continue
+            for quoted in re.findall(r'"([^"]+)"', line.split("|", 1)[1]):
+                made = tidy(quoted)
+                if made:
+                    found.add(made)
+    return sorted(found)
+
+
+def word_list() -> list[str]:
+    """Plain lower-case words of three to twelve letters."""
+    return [w for w in WORDS.read_text(encoding="utf-8").splitlines() if re.fullmatch("[a-z]{3,12}", w)]
+
+
+def pair_up(texts: list[str], draw: random.Random) -> str:
+    """Two or three short sentences in a row."""
+    return " ".join(draw.choice(texts) for _ in range(draw.choice([2, 2, 3])))
+
+
+def build(count: int, seed: int, spoken_before: set[str] | None = None) -> list[str]:
+    """`count` different texts: 45 % templates, 45 % WordNet, 10 % lists of rare words; never a test sentence."""
+    draw = random.Random(seed)
+    examples, words = wordnet_examples(), word_list()
+    draw.shuffle(examples)
+    banned = {text.lower() for _, text in sentences() if len(text.split()) > 1} | (spoken_before or set())
+    out: list[str] = []
+    while len(out) < count:
+        dice = draw.random()
+        if dice < 0.45 or not examples:
+            text = templates.sentence(draw, words)
+        elif dice < 0.9:
+            text = examples.pop()
+        else:
+            text = ", ".join(draw.choice(words) for _ in range(draw.randint(1, 4))).capitalize() + "."
+        key = text.lower()
+        if key not in banned:
+            if len(text.split()) > 1:
+                banned.add(key)
+            out.append(text)
+    return out
