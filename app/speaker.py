@@ -171,7 +171,6 @@ class SpeakerSink:
         try:
             held_ms = 1000 * stream.get_write_available() // rate_hz + 1  # nothing is in it yet: all it can hold
             output = _Output(stream, wished.channels, self._voice_rate_hz, rate_hz)
-            output.silence(rate_hz * settings.lead_in_ms // 1000)
             self._pump(output, held_ms)
             if not self._cut:
                 # Pa_StopStream drops what ALSA still holds, and a sound server forgets what a closed stream had queued:
@@ -190,6 +189,9 @@ class SpeakerSink:
         assert self._playhead is not None
         start = self._at_voice_rate(self._settings.start_ms)
         self._buffer.wait_for(start)
+        lead_in = output.rate_hz * self._settings.lead_in_ms // 1000
+        self._playhead.writing(lead_in)
+        output.silence(lead_in)
         block = self._at_voice_rate(held_ms)
         while not self._cut:
             pcm = self._buffer.take_nowait(block)
