@@ -18,14 +18,18 @@ _NAMES: Final = (
     "December",
 )  # fmt: skip
 _LONG: Final = {name.lower(): name for name in _NAMES} | MONTHS
-_ANY_MONTH: Final = alternatives(key.capitalize() for key in _LONG)
+_ALSO_WORDS: Final = frozenset({"may", "march", "mar"})
+"""In lower case these are months only before a year."""
+_ANY_MONTH: Final = alternatives(
+    form for key in _LONG for form in (key.capitalize(), key.upper(), key) if form not in _ALSO_WORDS
+)
 _ANY_DAY: Final = alternatives(key.capitalize() for key in DAYS)
 _MONTH: Final = rf"(?P<month>{_ANY_MONTH})\b\.?"
 _DAY: Final = r"(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>\d{4})"
 _WEEKDAY: Final = rf"\b(?P<weekday>{_ANY_DAY})\.?(?=,? (?:{_ANY_MONTH}|\d))"
 _FOLLOWER: Final = re.compile(r"[\"'\u201d\u2019)\s]*(\w+)")
-_HALF: Final = r"(?: ?(?P<half>[aApP])(?:\.[mM]\.|[mM]\b\.?))"
+_HALF: Final = r"(?: ?(?P<half>[aApP])(?:\.[mM]\b\.?|[mM]\b\.?))"
 
 
 def _named(month: int, day: str, year: str | None) -> str:
@@ -123,10 +127,14 @@ DATE_RULES: Final[tuple[Rule, ...]] = (
     *NAME_RANGES,
     Rule(r"(?<=\d:\d\d) ?[-\u2013] ?(?=\d{1,2}:\d\d)", " to "),
     Rule(_WEEKDAY, lambda found: DAYS[found["weekday"].lower()]),
-    Rule(rf"\b{_MONTH} {_DAY}(?: ?[-\u2013] ?(?P<to>[12]?\d|3[01]))?(?:,? {_YEAR})?(?![\w:]|[.,]\d| ?%)", _month_day),
+    Rule(
+        rf"\b{_MONTH}[ -]{_DAY}(?: ?[-\u2013] ?(?P<to>[12]?\d|3[01]))?(?:(?:,? |-){_YEAR})?(?![\w:]|[.,]\d| ?%)",
+        _month_day,
+    ),
     Rule(rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?(?![\w:])", _day_month),
     Rule(rf"\b{_MONTH},? {_YEAR}(?![\w:]|[.,]\d)", _month_year),
     Rule(r"(?<![\w.:])(?P<low>1?\d) ?[-\u2013] ?(?P<high>1?\d) ?(?P<half>[aApP])(?:\.[mM]\.?|[mM]\b)", _hours),
+    Rule(rf"(?<![\w.:])(?P<hour>1?\d)\.(?P<minute>[0-5]\d)(?P<second>(?!)x)?{_HALF}(?!\w)", _clock),
     Rule(rf"(?<![\w.:])(?P<hour>\d{{1,2}}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?{_HALF}?(?![\w:])", _clock),
     Rule(rf"(?<![\w.:])(?P<hour>1?\d){_HALF}(?!\w)", _hour),
     Rule(r"(?<=[AP]M) ?[-\u2013] ?(?=[a-z])", " to "),

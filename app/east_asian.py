@@ -33,14 +33,17 @@ def normalize_east_asian(text: SpannedText, language: str) -> SpannedText:
     """Text as it is spoken in `language`; the same object where nothing is to be done."""
     if not _NEEDED.search(text.text):
         return text
-    from wetext import AlignmentError
-
     grammar = _grammar(language)
     try:
         found = grammar.normalize_with_mapping(text.text)
-    except AlignmentError:
-        found = None
-    if found is None or found.input_text != text.text:
-        return text.replaced([(0, len(text), str(grammar.normalize(text.text)))])
+    except (
+        RuntimeError,
+        ValueError,
+        AssertionError,
+        LookupError,
+    ):  # the library's ways to say that it cannot read or align a text
+        return text
+    if found.input_text != text.text:
+        return text.replaced([(0, len(text), str(found.output_text))])
     changes = [(m.input_start, m.input_end, m.output_text) for m in found.mappings if m.input_text != m.output_text]
     return text.replaced(changes)

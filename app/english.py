@@ -27,8 +27,9 @@ def _measure(found: Match) -> str | None:
         if unit in AMBIGUOUS_UNITS and _NEXT_PHRASE.match(after):
             return None
     minus = "minus " if found["sign"] else ""
+    scale = f" {found['scale']}" if found["scale"] else ""
     end = "." if found.group().endswith(".") and not after.strip() else ""
-    return f"{minus}{measure(number, unit, single=bool(_ARTICLE.search(before) and after.strip()))}{end}"
+    return f"{minus}{measure(number, unit, scale=scale, single=bool(_ARTICLE.search(before) and after.strip()))}{end}"
 
 
 def _measure_range(found: Match) -> str:
@@ -45,7 +46,10 @@ def _money(found: Match) -> str:
 def _money_range(found: Match) -> str:
     low, high = found["low"].replace(",", ""), found["high"].replace(",", "")
     scale = found["scale"] or ""
-    return f"{numbers.decimal(low)} to {money(high, found['currency'], SCALES.get(scale, scale))}"
+    scale = SCALES.get(scale, scale)
+    if not found["again"] or (not scale and "." not in low + high):
+        return f"{numbers.decimal(low)} to {money(high, found['currency'], scale)}"
+    return f"{money(low, found['currency'], scale)} to {money(high, found['currency'], scale)}"
 
 
 def _range(found: Match) -> str | None:
@@ -86,9 +90,17 @@ def _height(found: Match) -> str:
     return f"{numbers.cardinal(found['feet'])} feet {numbers.cardinal(found['inches'])}"
 
 
+def _inches(found: Match) -> str | None:
+    if sum(found.string[: found.start()].count(quote) for quote in '"\u201c') % 2:
+        return None
+    return measure(found["number"], "in")
+
+
 def _area(found: Match) -> str:
     small = found["gap"] and len(found["low"] + found["high"]) < 4
-    return f"{numbers.plain(found['low'])} {'times' if small else 'by'} {numbers.plain(found['high'])}"
+    unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
+    by = "times" if small and not unit else "by"
+    return f"{numbers.plain(found['low'])} {by} {numbers.plain(found['high'])}{unit}"
 
 
 def _times(found: Match) -> str:
@@ -116,6 +128,11 @@ def _short(table: dict[str, str]) -> Callable[[Match], str]:
     return spoken
 
 
+def _street(found: Match) -> str:
+    follower = found.string[found.end() :].lstrip()
+    return f"{found['place']}Street{'.' if follower[:1].isupper() or not follower else ''}"
+
+
 def _initials(found: Match) -> str:
     return found.group().replace(".", "") + kept_dot(found)
 
@@ -136,6 +153,7 @@ _EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head
 _UNIT: Final = alternatives(UNITS)
 _CURRENCY: Final = alternatives(CURRENCIES)
 _SCALE: Final = "(?P<scale>thousand|million|billion|trillion|bn|mn|tn|[kKMmBbT])"
+_BIG: Final = "(?: (?P<scale>thousand|million|billion|trillion)(?= ))?"
 _AFTER: Final = r"(?=[\s,;:!?)-]|$)"
 _SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
 
@@ -144,6 +162,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![\w/])9/11(?![\w/])", "nine eleven"),
     Rule(r"\b50[/-]50\b", "fifty fifty"),
     *DATE_RULES,
+    Rule(r"(?<=\d0s)[-\u2013](?=\d)", " to the "),
     Rule(
         r"(?:(?<!\w)(?P<number>(?:1[1-9]|20)\d0)"
         r"|(?:(?<=the )|(?<=early )|(?<=late )|(?<=mid-)|(?<!\w)['\u2019])(?P<short>[2-9]0))['\u2019]?s\b",
@@ -157,10 +176,10 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<=[A-Z]\d)[-\u2013](?=[A-Z]\d)", " to "),
     Rule(
         rf"(?<![\w.])(?P<currency>{_CURRENCY})(?P<low>{NUMBER}) ?[-\u2013] ?"
-        rf"(?:{_CURRENCY})?(?P<high>{NUMBER})(?: ?{_SCALE}\b)?",
+        rf"(?P<again>{_CURRENCY})?(?P<high>{NUMBER})(?: ?{_SCALE}\b)?",
         _money_range,
     ),
-    Rule(rf"{_SIGN}(?<!\w)(?P<currency>{_CURRENCY}) ?(?P<number>{NUMBER})(?: ?{_SCALE}\b)?", _money),
+    Rule(rf"{_SIGN}(?<!\w)(?P<currency>{_CURRENCY}) ?(?P<number>{NUMBER}|\.\d+)(?: ?{_SCALE}\b)?", _money),
     Rule(rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER})(?: ?{_SCALE})? ?(?P<currency>{_CURRENCY})(?!\w)", _money),
     Rule(r"(?<![\w.])(?P<mark>[vV]\.? ?)?(?P<version>\d{1,5}(?:\.\d{1,5}){2,5})(?!\w)", _version),
     Rule(r"(?<![\w.])(?P<mark>[vV]\.?)(?P<version>\d{1,5}(?:\.\d{1,5})?)(?!\w)", _version),
@@ -174,18 +193,28 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
         _fraction,
     ),
     Rule(r"(?<![\w.])(?P<feet>\d{1,3})['\u2019\u2032] ?(?P<inches>\d{1,2})(?:\"|\u201d|\u2033|'')", _height),
-    Rule(r"(?<![\w.])(?P<low>\d{1,5})(?P<gap> ?)[x\u00d7](?P=gap)(?P<high>\d{1,5})(?!\w)", _area),
+    Rule(
+        r"(?<![\w.])(?P<number>\d{1,3})(?:\"|\u201d|\u2033)(?= ?[A-Za-z,.;)]|$)(?<![\"\u201c]\d\d)(?<![\"\u201c]\d)",
+        _inches,
+    ),
+    Rule(r"\b401\(?k\)?(?!\w)", "four oh one k"),
+    Rule(r"(?<=%)[-\u2013](?=\d)", " to "),
+    Rule(
+        rf"(?<![\w.])(?P<low>\d{{1,5}})(?P<gap> ?)[x\u00d7](?P=gap)(?P<high>\d{{1,5}})(?: ?(?P<unit>{_UNIT}))?(?!\w)",
+        _area,
+    ),
     Rule(r"(?<![\w.])(?P<number>\d{1,6}(?:\.\d{1,3})?)[x\u00d7](?!\w)", _times),
     Rule(r"(?<=[A-Za-z])\d{4}(?!\d)", lambda f: f" {numbers.paired(f.group())}"),
     Rule(rf"(?<![\w.])(?P<low>{NUMBER}) ?[-\u2013] ?(?P<high>{NUMBER}) ?(?P<unit>{_UNIT})(?![\w/])", _measure_range),
     Rule(
-        rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER}|\.\d+)(?P<gap>[ -]?)(?P<unit>{_UNIT})(?![\w/\u00b2])\.?{_AFTER}",
+        rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER}|\.\d+){_BIG}(?P<gap>[ -]?)(?P<unit>{_UNIT})(?![\w/\u00b2])\.?{_AFTER}",
         _measure,
     ),
     Rule(rf"(?<=[a-z])/(?P<unit>{_UNIT})(?!\w)", lambda f: f" per {UNITS[f['unit']]}"),
     Rule(rf"(?<=[a-z])/(?={_EACH}\b)", " per "),
     Rule(rf"(?<![\w.])(?P<number>{NUMBER})[eE](?P<power>[+-]?\d{{1,3}})(?!\w)", _scientific),
     Rule(rf"(?<![\w.])(?P<number>{NUMBER})(?P<scale>k|M|bn)(?!\w)", _scaled),
+    Rule(r"(?P<place>\b\d{1,5}[A-Za-z]? (?:[NSEW]\.? )?(?:[A-Z][a-z]+ ){1,3})St\.", _street),
     Rule(rf"\b(?P<word>{alternatives(BEFORE_NUMBER)})\. ?(?=\d)", _before_number, any_case=True),
     Rule(r"#(?=\d)", "number "),
     Rule(r"(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+|\d{1,15})(?:st|nd|rd|th)\b", lambda f: numbers.ordinal(f["number"])),
@@ -207,6 +236,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"\b(?P<word>{_COUNTED})\. (?=[IVXLC]+\b)", _before_number),
     *ROMAN_RULES,
     Rule(rf"\b(?P<word>{alternatives(DOTTED)})(?:\.(?!\w)|(?![\w.]))", _short(DOTTED), any_case=True),
+    Rule(r"(?P<place>\b(?:[oO]n|[aA]t|[aA]long|[dD]own) [A-Z][a-z]+ )St\.", _street),
     Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in TITLES)})\.(?= ?[A-Z\d]| and )", _short(TITLES)),
     Rule(rf"\b(?P<word>{alternatives(ANYWHERE)})\.(?!\w)", _short(ANYWHERE), any_case=True),
     Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in MONTHS)})\.(?= |$|,)", _short(MONTHS)),

@@ -13,29 +13,30 @@ from app.numbers import cardinal, decimal
 UNITS: Final = {
     "km": "kilometer", "m": "meter", "cm": "centimeter", "mm": "millimeter", "nm": "nanometer", "um": "micrometer",
     "\u00b5m": "micrometer", "\u03bcm": "micrometer", "mi": "mile", "ft": "foot", "in": "inch", "yd": "yard",
-    "kg": "kilogram", "g": "gram", "mg": "milligram", "\u00b5g": "microgram", "\u03bcg": "microgram", "lb": "pound",
-    "lbs": "pound", "oz": "ounce", "t": "ton", "l": "liter", "L": "liter", "ml": "milliliter", "mL": "milliliter",
-    "cl": "centiliter", "gal": "gallon", "pt": "pint", "tsp": "teaspoon", "tbsp": "tablespoon",
-    "s": "second", "sec": "second", "secs": "second", "ms": "millisecond", "\u00b5s": "microsecond",
-    "\u03bcs": "microsecond", "us": "microsecond", "ns": "nanosecond", "min": "minute", "mins": "minute", "h": "hour",
-    "hr": "hour", "hrs": "hour", "yr": "year", "yrs": "year",
-    "kB": "kilobyte", "KB": "kilobyte", "MB": "megabyte", "GB": "gigabyte", "TB": "terabyte",
-    "PB": "petabyte", "KiB": "kibibyte", "MiB": "mebibyte", "GiB": "gibibyte", "TiB": "tebibyte", "kb": "kilobit",
-    "Mb": "megabit", "Gb": "gigabit", "kbps": "kilobit per second", "Mbps": "megabit per second",
-    "Gbps": "gigabit per second", "MB/s": "megabyte per second", "GB/s": "gigabyte per second",
-    "Hz": "hertz", "kHz": "kilohertz", "MHz": "megahertz", "GHz": "gigahertz", "W": "watt", "kW": "kilowatt",
-    "MW": "megawatt", "GW": "gigawatt", "mW": "milliwatt", "kWh": "kilowatt hour", "Wh": "watt hour", "V": "volt",
-    "mV": "millivolt", "kV": "kilovolt", "mA": "milliamp", "mAh": "milliamp hour", "\u03a9": "ohm",
-    "\u2126": "ohm", "k\u03a9": "kilohm", "J": "joule", "kJ": "kilojoule", "cal": "calorie", "kcal": "kilocalorie",
-    "N": "newton", "Nm": "newton meter", "Pa": "pascal", "kPa": "kilopascal", "hPa": "hectopascal", "bar": "bar",
-    "psi": "P S I", "dB": "decibel", "hp": "horsepower", "rpm": "R P M", "fps": "frame per second", "px": "pixel",
-    "mph": "mile per hour", "km/h": "kilometer per hour", "kph": "kilometer per hour", "m/s": "meter per second",
-    "ft/s": "foot per second", "mpg": "mile per gallon", "ha": "hectare", "ac": "acre", "sq ft": "square foot",
-    "m2": "square meter", "m\u00b2": "square meter", "km2": "square kilometer", "km\u00b2": "square kilometer",
-    "cm\u00b2": "square centimeter", "ft\u00b2": "square foot", "m3": "cubic meter", "m\u00b3": "cubic meter",
+    "kg": "kilogram", "KG": "kilogram", "kgs": "kilogram", "g": "gram", "mg": "milligram", "\u00b5g": "microgram",
+    "\u03bcg": "microgram", "lb": "pound", "lbs": "pound", "oz": "ounce", "t": "ton", "l": "liter", "L": "liter",
+    "ml": "milliliter", "mL": "milliliter", "cl": "centiliter", "gal": "gallon", "pt": "pint", "tsp": "teaspoon",
+    "tbsp": "tablespoon", "s": "second", "sec": "second", "secs": "second", "ms": "millisecond",
+    "\u00b5s": "microsecond", "\u03bcs": "microsecond", "us": "microsecond", "ns": "nanosecond", "min": "minute",
+    "mins": "minute", "h": "hour", "hr": "hour", "hrs": "hour", "yr": "year", "wk": "week", "wks": "week",
+    "mo": "month", "mos": "month", "yrs": "year", "kB": "kilobyte", "KB": "kilobyte", "MB": "megabyte",
+    "GB": "gigabyte", "TB": "terabyte", "PB": "petabyte", "KiB": "kibibyte", "MiB": "mebibyte", "GiB": "gibibyte",
+    "TiB": "tebibyte", "kb": "kilobit", "Mb": "megabit", "Gb": "gigabit", "kbps": "kilobit per second",
+    "mbps": "megabit per second", "Mbps": "megabit per second", "Gbps": "gigabit per second",
+    "MB/s": "megabyte per second", "GB/s": "gigabyte per second", "Hz": "hertz", "kHz": "kilohertz",
+    "MHz": "megahertz", "GHz": "gigahertz", "W": "watt", "kW": "kilowatt", "MW": "megawatt", "GW": "gigawatt",
+    "mW": "milliwatt", "kWh": "kilowatt hour", "Wh": "watt hour", "V": "volt", "mV": "millivolt", "kV": "kilovolt",
+    "mA": "milliamp", "mAh": "milliamp hour", "\u03a9": "ohm", "\u2126": "ohm", "k\u03a9": "kilohm", "J": "joule",
+    "kJ": "kilojoule", "cal": "calorie", "kcal": "kilocalorie", "N": "newton", "Nm": "newton meter", "Pa": "pascal",
+    "kPa": "kilopascal", "hPa": "hectopascal", "bar": "bar", "psi": "P S I", "dB": "decibel", "hp": "horsepower",
+    "rpm": "R P M", "fps": "frame per second", "px": "pixel", "mph": "mile per hour", "km/h": "kilometer per hour",
+    "kph": "kilometer per hour", "m/s": "meter per second", "ft/s": "foot per second", "mpg": "mile per gallon",
+    "ha": "hectare", "ac": "acre", "sq ft": "square foot", "m2": "square meter", "m\u00b2": "square meter",
+    "km2": "square kilometer", "km\u00b2": "square kilometer", "cm\u00b2": "square centimeter",
+    "ft\u00b2": "square foot", "m3": "cubic meter", "m\u00b3": "cubic meter", "km\u00b3": "cubic kilometer",
     "cm\u00b3": "cubic centimeter", "\u00b0C": "degree Celsius", "\u00b0F": "degree Fahrenheit", "\u00b0": "degree",
-    "\u2103": "degree Celsius", "\u2109": "degree Fahrenheit", "mol": "mole", "lm": "lumen",
-    "%": "percent", "\u2030": "per mille", "ppm": "part per million",
+    "\u2103": "degree Celsius", "\u2109": "degree Fahrenheit", "mol": "mole", "lm": "lumen", "%": "percent",
+    "\u2030": "per mille", "ppm": "part per million",
 }  # fmt: skip
 _IRREGULAR: Final = {"foot": "feet", "inch": "inches"}
 _UNCHANGED: Final = frozenset({
@@ -74,10 +75,10 @@ def plural(name: str) -> str:
     return f"{first}{space}{_IRREGULAR.get(last, last + 's')}{per}{rest}"
 
 
-def measure(number: str, unit: str, *, single: bool = False) -> str:
+def measure(number: str, unit: str, *, scale: str = "", single: bool = False) -> str:
     """`5`, `km` as five kilometers; `single` where the measure describes a thing: a five kilometer run."""
     name = UNITS[unit]
-    return f"{decimal(number)} {name if number == '1' or single else plural(name)}"
+    return f"{decimal(number)}{scale} {name if (number == '1' and not scale) or single else plural(name)}"
 
 
 def _coins(number: str, name: str) -> str:
