@@ -1,10 +1,11 @@
-"""`scripts/eval_voice`: speaks the test sentences with a checkpoint and its phone front end, and scores what is heard.
+"""What scripts/eval_voice runs: speaks the test sentences with a checkpoint and scores what a recogniser hears.
 
 Knows: which scores belong in the report. Does not know: how scores (`evaluate`) and speech (`reference`) are made.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
+import torch
 
 from app.phones import PhoneFrontEnd
 from export.train import evaluate, teacher
@@ -91,3 +93,30 @@ def run(checkpoint: Path, wishes: Wishes) -> str:
             for i, text in enumerate(texts):
                 soundfile.write(wishes.wavs / f"{speaker}-{i:03d}.wav", made[text][0], shape.sample_rate)
     return "\n".join(parts)
+
+
+def main() -> None:
+    """Parse, measure, print."""
+    default = Path(__file__).parent.parent / "engines" / "voices" / "default" / "checkpoint"
+    parser = argparse.ArgumentParser(prog="eval_voice", description="Words right, ends, durations on unseen sentences.")
+    parser.add_argument("--checkpoint", type=Path, default=default)
+    parser.add_argument("--speakers", default="", help="comma-separated (default: all of the checkpoint)")
+    parser.add_argument("--every", type=int, default=1, help="measure every n-th sentence only")
+    parser.add_argument("--open", action="store_true", help="also with the recogniser's own large vocabulary (slow)")
+    parser.add_argument("--temperature", type=float, default=0.0)
+    parser.add_argument("--penalty", type=float, default=1.0, help="repetition penalty")
+    parser.add_argument("--auto", action="store_true", help="no language row")
+    parser.add_argument("--wavs", type=Path, default=None, help="keep the waveforms here")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
+    chosen = parser.parse_args()
+    if chosen.threads:
+        torch.set_num_threads(chosen.threads)
+    wishes = Wishes(
+        tuple(filter(None, chosen.speakers.split(","))), chosen.every, chosen.open, chosen.temperature,
+        chosen.penalty, None if chosen.auto else "english", chosen.wavs,
+    )  # fmt: skip
+    print(run(chosen.checkpoint, wishes))
+
+
+if __name__ == "__main__":
+    main()

@@ -97,7 +97,8 @@ def test_steps_are_seeded_and_of_bounded_length() -> None:
     mixture = Mixture(step_frames=300)
 
     def draw() -> list[Example]:
-        return step([[(whole, pauses)]], mixture, np.random.default_rng(3))
+        made: list[Example] = step([[(whole, pauses)]], mixture, np.random.default_rng(3))
+        return made
 
     first, second = draw(), draw()
     assert [e.symbols for e in first] == [e.symbols for e in second]
