@@ -1,12 +1,15 @@
 """The streaming codec decoder: frames of codes in, samples out, state carried between calls.
 
 Purpose: keep each slot's convolution history, transposed-convolution tails and attention window at fixed addresses and
-run the codec graph on them. What a slot remembers is bounded by the graph's receptive field; any way of cutting a
-stream of frames into calls gives the samples of one whole pass, up to rounding. Nothing is decoded twice. Knows: the
-codec graph's inputs and outputs. Does not know: where codes come from, when to call, threads.
+run the codec graph on them, for one slot or several in a row at once. What a slot remembers is bounded by the graph's
+receptive field; any way of cutting a stream of frames into calls gives the samples of one whole pass, up to rounding.
+Nothing is decoded twice. Knows: the codec graph's inputs and outputs. Does not know: where codes come from, when to
+call, threads.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +18,9 @@ from engines.contract import Pcm
 from engines.manifest import CodecInputs, CodecOutputs, Manifest
 from engines.runner import Binding, Place, Runner
 
+_MOST_BINDINGS: Final = 512
+"""Kept at once; another is made in a fraction of a millisecond."""
+
 
 class Codec:
     """Decoder states for `slots` streams. One thread at a time."""
@@ -22,18 +28,18 @@ class Codec:
     def __init__(self, runner: Runner, manifest: Manifest, slots: int, most_frames: int) -> None:
         """Allocate the states and one block of `most_frames` frames; `BundleError` when the graph does not fit."""
         frame = manifest.frame
-        self.most_frames = most_frames
+        self.slots, self.most_frames = slots, most_frames
         self._runner = runner
         self._samples_per_frame = frame.samples_per_frame
         self._states = {
             state.name: runner.allocate((slots, *state.shape), np.float32, Place.DEVICE)
             for state in manifest.codec.states
         }
-        self._pcm = runner.allocate((1, most_frames * frame.samples_per_frame), np.float32, Place.HOST)
-        self._codes = runner.allocate((most_frames, frame.codebooks), np.int64, Place.HOST)
+        self._pcm = runner.allocate((slots * most_frames * frame.samples_per_frame,), np.float32, Place.HOST)
+        self._codes = runner.allocate((slots * most_frames, frame.codebooks), np.int64, Place.HOST)
         self._positions = runner.allocate((slots,), np.int64, Place.HOST)
-        self._bindings: dict[tuple[int, int], Binding] = {}  # by slot and frames: at most slots * most_frames
-        self._bind(0, 1)  # a graph that does not fit is found at once
+        self._bindings: dict[tuple[int, int, int], Binding] = {}  # by slots [low, high) and frames
+        self._bind(0, 1, 1)  # a graph that does not fit is found at once
 
     def begin(self, slot: int) -> None:
         """Start a new stream in a slot: the state of silence before the first frame."""
@@ -47,25 +53,39 @@ class Codec:
         Returns samples [frames * samples_per_frame], valid until the next call. Raises `ValueError` for too many
         frames, `DeviceError` when the run fails.
         """
-        frames = len(codes)
-        if not 1 <= frames <= self.most_frames:
-            raise ValueError(f"the codec takes 1 to {self.most_frames} frames at once, not {frames}")
-        self._codes.host[:frames] = codes
-        binding = self._bindings.get((slot, frames)) or self._bind(slot, frames)
-        binding.run()
-        self._positions.host[slot] += frames
-        pcm: Pcm = self._pcm.host[0, : frames * self._samples_per_frame]
+        pcm: Pcm = self.decode_many(slot, codes[None])[0]
         return pcm
 
-    def _bind(self, slot: int, frames: int) -> Binding:
-        inputs = {
-            CodecInputs.CODES: self._codes.rows(0, frames).reshaped(1, frames, self._codes.shape[1]),
-            CodecInputs.POSITION: self._positions.rows(slot, slot + 1),
-        }
+    def decode_many(self, low: int, codes: npt.NDArray[np.integer]) -> Pcm:
+        """Decode the next frames of the streams in slots `low`, `low` + 1, ..., codes [slots, frames, codebooks].
+
+        Each stream's samples are those it would have alone. Returns samples [slots, frames * samples_per_frame], valid
+        until the next call. Raises `ValueError` for too many frames or slots, `DeviceError` when the run fails.
+        """
+        many, frames, books = codes.shape
+        if not 1 <= frames <= self.most_frames:
+            raise ValueError(f"the codec takes 1 to {self.most_frames} frames at once, not {frames}")
+        if not 0 <= low < low + many <= self.slots:
+            raise ValueError(f"there are {self.slots} slots, not {low} to {low + many - 1}")
+        self._codes.host[: many * frames] = codes.reshape(many * frames, books)
+        binding = self._bindings.get((low, low + many, frames)) or self._bind(low, low + many, frames)
+        binding.run()
+        self._positions.host[low : low + many] += frames
         samples = frames * self._samples_per_frame
-        outputs = {CodecOutputs.PCM: self._pcm.reshaped(self._pcm.shape[1]).rows(0, samples).reshaped(1, samples)}
+        pcm: Pcm = self._pcm.host[: many * samples].reshape(many, samples)
+        return pcm
+
+    def _bind(self, low: int, high: int, frames: int) -> Binding:
+        many, samples = high - low, frames * self._samples_per_frame
+        inputs = {
+            CodecInputs.CODES: self._codes.rows(0, many * frames).reshaped(many, frames, self._codes.shape[1]),
+            CodecInputs.POSITION: self._positions.rows(low, high),
+        }
+        outputs = {CodecOutputs.PCM: self._pcm.rows(0, many * samples).reshaped(many, samples)}
         for name, state in self._states.items():
-            inputs[CodecInputs.state(name)] = state.rows(slot, slot + 1)
-            outputs[CodecOutputs.state(name)] = state.rows(slot, slot + 1)
-        binding = self._bindings[slot, frames] = self._runner.bind(inputs, outputs)
+            inputs[CodecInputs.state(name)] = state.rows(low, high)
+            outputs[CodecOutputs.state(name)] = state.rows(low, high)
+        if len(self._bindings) >= _MOST_BINDINGS:
+            del self._bindings[next(iter(self._bindings))]
+        binding = self._bindings[low, high, frames] = self._runner.bind(inputs, outputs)
         return binding

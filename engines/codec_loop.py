@@ -4,9 +4,10 @@ Purpose: gather frames as long as the block policy allows, decode the block that
 whose last frame was decoded. One `tick` is at most one codec call. Knows: blocks, playing time, who still has sound in
 hand. Does not know: the talker, text, callers.
 
-A caller is taken to listen from its first sample on, at the pace of the sound. An utterance whose ring of sound is full
-rests; its frames then fill their ring, and the talker lets it rest too. Its slot goes back here, when all of it is
-decoded or it was stopped. An error in a call is the utterance's own.
+Neighbours in the slots go along in one call when they have as many frames and would be due before it is over; the
+urgent one decides how many. An utterance whose ring of sound is full rests; its frames then fill their ring, and the
+talker lets it rest too. Its slot goes back here, when all of it is decoded or it was stopped. An error in a call is
+that of the utterances in it.
 """
 
 from __future__ import annotations
@@ -18,27 +19,32 @@ import numpy as np
 
 from engines.chunk_policy import Costs, block_due, first_block, spare_ms, widest_block
 from engines.codec import Codec
+from engines.codec_stream import CodecStream
 from engines.costs import CostModel
-from engines.errors import RingClosedError
 from engines.manifest import FrameSpec
+from engines.runaway import RunawayTally
 from engines.scheduler import Scheduler
 from engines.utterance import LiveUtterance
 
 _LEAST_WAIT_MS = 0.1
 
 
-@dataclass(slots=True, eq=False)
-class _Stream:
-    """An utterance's sound so far."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodecPolicy:
+    """How the codec's calls are laid out."""
 
-    slot: int
-    utterance: LiveUtterance
-    decoded: int = 0
-    """Frames decoded."""
-    heard_from: float = 0.0
-    """When its first sample was there, by the clock, seconds; later by as much as the sound has paused since."""
-    start_block: int | None = None
-    """Frames to gather before the sound starts, or starts again; decided once per start."""
+    call_ms: float = 1e9
+    """What a call should take at most."""
+    margin_ms: float = 0.0
+    """Sound that should stay in hand."""
+    batching: bool = True
+    """Decode several utterances in one call."""
+    overlap: bool = True
+    """Decode while the talker goes on; without it an utterance is decoded when all of its frames are there."""
+    adaptive: bool = True
+    """Compute the blocks from measured costs; without it every block is of the ceiling's size."""
+    silence_samples: int = 0
+    """How long an utterance's sound may be silent, samples; 0 for ever."""
 
 
 class CodecLoop:
@@ -51,122 +57,137 @@ class CodecLoop:
         scheduler: Scheduler,
         costs: CostModel,
         *,
-        call_ms: float,
-        margin_ms: float,
+        policy: CodecPolicy,
+        tally: RunawayTally,
         slot_free: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:
-        """`call_ms`: what a codec call should take at most; `margin_ms`: sound that should stay in hand.
-
-        `slot_free` is called when a slot was given back.
-        """
+        """`slot_free` is called when a slot was given back."""
         self._frame, self._codec, self._scheduler, self._costs = frame, codec, scheduler, costs
-        self._call_ms, self._margin_ms = call_ms, margin_ms
+        self._policy, self._tally = policy, tally
         self._slot_free, self._clock = slot_free, clock
         self._ceiling = codec.most_frames  # of the present tick
-        self._streams: dict[int, _Stream] = {}
-        self._block = np.empty((codec.most_frames, frame.codebooks), dtype=np.int32)
+        self._streams: dict[int, CodecStream] = {}
+        self._blocks = np.empty((codec.slots * codec.most_frames, frame.codebooks), dtype=np.int32)
 
     def tick(self) -> float | None:
         """Decode one block; returns 0 when there may be more, else the seconds until one is due (None: by the bell)."""
         streams = [self._stream(slot, utterance) for slot, utterance in self._scheduler.seated()]
-        ended = [stream for stream in streams if self._over(stream)]
+        for stream in streams:
+            stream.judge()
+        ended = [stream for stream in streams if stream.over]
         for stream in ended:
             self._end(stream)
         now = self._clock()
         costs = self._costs.snapshot()
-        self._ceiling = widest_block(costs, self._call_ms, self._codec.most_frames)
-        costs = costs.under_load(len(streams))
-        soonest_ms, due = None, list[_Stream]()
-        for stream in streams:
-            wait_ms = None if stream in ended else self._wait_ms(stream, costs, now)
-            if wait_ms == 0.0:
-                due.append(stream)
-            elif wait_ms is not None:
-                soonest_ms = wait_ms if soonest_ms is None else min(soonest_ms, wait_ms)
+        self._ceiling = widest_block(costs, self._policy.call_ms, self._codec.most_frames)
+        loaded = costs.under_load(len(streams))
+        waits_ms = {
+            stream.slot: wait_ms
+            for stream in streams
+            if stream not in ended and (wait_ms := self._wait_ms(stream, loaded, now)) is not None
+        }
+        due = [slot for slot, wait_ms in waits_ms.items() if wait_ms == 0.0]
         if due:
-            self._decode(min(due, key=lambda stream: self._in_hand_ms(stream, now)))
+            urgent = min((self._streams[slot] for slot in due), key=lambda stream: stream.in_hand_ms(now))
+            self._decode(*self._company(urgent, waits_ms, costs))
         if due or ended:
             return 0.0
-        return None if soonest_ms is None else soonest_ms / 1000.0
+        return min(waits_ms.values()) / 1000.0 if waits_ms else None
 
-    def _stream(self, slot: int, utterance: LiveUtterance) -> _Stream:
+    def _stream(self, slot: int, utterance: LiveUtterance) -> CodecStream:
         """The slot's stream; a new utterance in it starts from silence."""
         stream = self._streams.get(slot)
         if stream is None or stream.utterance is not utterance:
-            stream = self._streams[slot] = _Stream(slot, utterance)
+            stream = CodecStream(slot, utterance, self._frame, self._policy.silence_samples)
+            self._streams[slot] = stream
             self._codec.begin(slot)
         return stream
 
-    def _over(self, stream: _Stream) -> bool:
-        """Whether the talker is done with it, and nothing is left to decode or nobody wants it."""
-        utterance = stream.utterance
-        return utterance.talker_end is not None and (utterance.frames.used == 0 or utterance.stopping is not None)
-
-    def _end(self, stream: _Stream) -> None:
+    def _end(self, stream: CodecStream) -> None:
         utterance = stream.utterance
         stop = utterance.stopping or utterance.talker_end
-        assert stop is not None  # by `_over`
+        assert stop is not None  # by `over`
         del self._streams[stream.slot]
         self._scheduler.leave(utterance)
         self._slot_free()
+        if stop.runaway:
+            self._tally.ended()
         utterance.finish(stop)
 
-    def _in_hand_ms(self, stream: _Stream, now: float) -> float:
-        """Sound made and not yet played by a listener who does not pause; below 0 when it has run out."""
-        if stream.decoded == 0:
-            return 0.0
-        return stream.decoded * self._frame.frame_ms - 1000.0 * (now - stream.heard_from)
-
-    def _wait_ms(self, stream: _Stream, costs: Costs, now: float) -> float | None:
+    def _wait_ms(self, stream: CodecStream, costs: Costs, now: float) -> float | None:
         """0 when the stream's block must go now, the time until it must, None while only an event can change that."""
-        utterance, gathered = stream.utterance, stream.utterance.frames.used
-        if gathered == 0 or utterance.stopping is not None or not utterance.pcm.writable:
+        if stream.begun_again():
+            self._codec.begin(stream.slot)
+        if stream.idle:
             return None
-        if utterance.talker_end is not None:
+        if stream.gathered_all:
             return 0.0
-        in_hand_ms = self._in_hand_ms(stream, now)
+        return self._gather_ms(stream, costs, now) if self._policy.overlap else None
+
+    def _gather_ms(self, stream: CodecStream, costs: Costs, now: float) -> float | None:
+        """How long a block of frames that still come can be gathered; answers as `_wait_ms` does."""
+        utterance, gathered = stream.utterance, stream.utterance.frames.used
+        in_hand_ms = stream.in_hand_ms(now)
         if in_hand_ms <= 0.0:
             return 0.0 if utterance.starved or gathered >= self._start_block(stream, costs) else None
+        if not self._policy.adaptive:
+            return 0.0 if utterance.starved or gathered >= self._ceiling else None
         next_in_ms = max(costs.step_ms - 1000.0 * (now - utterance.progress.frame_at), 0.0)
-        if block_due(costs, gathered, next_in_ms, in_hand_ms, self._ceiling, self._margin_ms):
+        if block_due(costs, gathered, next_in_ms, in_hand_ms, self._ceiling, self._policy.margin_ms):
             return 0.0
-        return max(spare_ms(costs, gathered, in_hand_ms, self._margin_ms), _LEAST_WAIT_MS)
+        return max(spare_ms(costs, gathered, in_hand_ms, self._policy.margin_ms), _LEAST_WAIT_MS)
 
-    def _start_block(self, stream: _Stream, costs: Costs) -> int:
+    def _start_block(self, stream: CodecStream, costs: Costs) -> int:
         """Frames to gather before the sound starts, or starts again after it ran out."""
         if stream.start_block is None:
             wished = stream.utterance.request.initial_codec_chunk_frames if stream.decoded == 0 else None
-            stream.start_block = wished or first_block(costs, self._ceiling, self._margin_ms)
+            computed = first_block(costs, self._ceiling, self._policy.margin_ms) if self._policy.adaptive else None
+            stream.start_block = wished or computed or self._ceiling
         return stream.start_block
 
-    def _decode(self, stream: _Stream) -> None:
-        """Decode what was gathered, at most a block, and hand it over."""
-        utterance = stream.utterance
-        wished = utterance.request.initial_codec_chunk_frames
-        most = self._ceiling if stream.decoded or wished is None else wished
+    def _most(self, stream: CodecStream) -> int:
+        """The most frames its next block may have."""
+        wished = stream.utterance.request.initial_codec_chunk_frames
+        return self._ceiling if stream.decoded or wished is None else wished
+
+    def _company(self, urgent: CodecStream, waits_ms: dict[int, float], costs: Costs) -> tuple[list[CodecStream], int]:
+        """Who goes along with the urgent one, in consecutive slots, and how many frames of each are decoded."""
+        frames = min(urgent.utterance.frames.used, self._most(urgent))
+        low = high = urgent.slot
+        if self._policy.batching:
+            for_frames_ms = max(self._policy.call_ms - costs.codec_call_ms, 0.0)
+            many = max(int(for_frames_ms / max(frames * costs.codec_frame_ms, 1e-9)), 1)
+            call_ms = costs.codec_ms(frames)
+
+            def joins(slot: int) -> bool:
+                wait_ms = waits_ms.get(slot)
+                if wait_ms is None or wait_ms > call_ms or high - low + 1 >= many:
+                    return False
+                stream = self._streams[slot]
+                return stream.utterance.frames.used >= frames <= self._most(stream)
+
+            while joins(high + 1):
+                high += 1
+            while joins(low - 1):
+                low -= 1
+        return [self._streams[slot] for slot in range(low, high + 1)], frames
+
+    def _decode(self, company: list[CodecStream], frames: int) -> None:
+        """Decode as many frames of each and hand the sound over."""
         began = self._clock()
-        frames = utterance.frames.read_into(self._block[:most])
-        if frames == 0:  # it was stopped just now
-            return
+        blocks = self._blocks[: len(company) * frames].reshape(len(company), frames, -1)
+        for block, stream in zip(blocks, company, strict=True):
+            if stream.utterance.frames.read_into(block) < frames:
+                block.fill(0)  # it was stopped just now; what its slot makes of silence is not handed over
         try:
-            pcm = self._codec.decode(stream.slot, self._block[:frames])
-            now = self._clock()
-            utterance.pcm.write_nowait(pcm)
-        except RingClosedError:
-            utterance.stop("the reader's listener failed")  # a cancelled reader has said so before, and that stands
-            return
+            pcm = self._codec.decode_many(company[0].slot, blocks)
         except Exception as error:
-            utterance.stop(f"the sound could not be decoded: {error}")
+            for stream in company:
+                stream.utterance.stop(f"the sound could not be decoded: {error}")
             return
+        now = self._clock()
         took_ms = 1000.0 * (now - began)
-        self._costs.codec_took(frames, took_ms)
-        progress = utterance.progress
-        if stream.decoded == 0:
-            progress.first_audio_ms = 1000.0 * (now - utterance.ready_at)
-        if self._in_hand_ms(stream, now) <= 0.0:
-            stream.heard_from = now - stream.decoded * self._frame.frame_ms / 1000.0
-        stream.start_block = None
-        stream.decoded += frames
-        progress.samples += len(pcm)
-        progress.codec_ms += took_ms
+        self._costs.codec_took(len(company) * frames, took_ms)
+        for sound, stream in zip(pcm, company, strict=True):
+            stream.hand_over(sound, now, took_ms / len(company))

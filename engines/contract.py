@@ -209,3 +209,7 @@ class EngineStatistics:
     """How long the longest piece of work under way has been running; growing without end means a hung device."""
     failure: str | None
     """Why the engine ended, if it failed."""
+    runaways_retried: int = 0
+    """Utterances that ran away before anything audible and were begun again, since the start."""
+    runaways_ended: int = 0
+    """Utterances that ran away and were ended (`End.LIMIT`), since the start."""

@@ -15,18 +15,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from engines.bundle import Bundle, open_bundle
 from engines.codec import Codec
-from engines.codec_loop import CodecLoop
+from engines.codec_loop import CodecLoop, CodecPolicy
 from engines.contract import End, EngineStatistics, SpeechRequest, VoiceInfo
 from engines.costs import CostModel
+from engines.engine_config import EngineConfig
 from engines.errors import RequestError
 from engines.prompt import PromptBuilder, PromptPlan
 from engines.ring import Ring
+from engines.runaway import RunawayTally
 from engines.runner import Runner
 from engines.runner_ort import OrtRunner
 from engines.sampling import resolve_sampling
@@ -38,55 +39,7 @@ from engines.voice_files import describe_voice
 from engines.warm_up import warm_up
 from engines.worker import Worker
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineConfig:
-    """How an engine is sized. All bounds are per engine unless they say otherwise."""
-
-    slots: int = 2
-    """Utterances spoken at once."""
-    max_waiting: int = 8
-    """Utterances admitted beyond those in slots."""
-    positions: int | None = 1024
-    """Rows (prompt and frames) of one utterance; they cost cache memory in every slot. None: all the bundle allows."""
-    prefill_rows: int = 64
-    """Rows of one piece of a prompt; between pieces the others go on."""
-    talker_threads: int = 1
-    """Processor threads of the frame graph."""
-    codec_threads: int = 1
-    """Processor threads of the codec graph."""
-    spinning: bool = False
-    """Let idle worker threads of a graph spin: a little faster, at the cost of the core."""
-    codec_chunk_frames: int = 25
-    """The most frames decoded at once."""
-    codec_call_ms: float = 250.0
-    """What one decoding should take at most, since it holds a cancelled slot and the others up; narrows blocks."""
-    pcm_ring_s: float = 10.0
-    """Sound that an utterance may be ahead of its reader, seconds."""
-    underrun_margin_ms: float = 20.0
-    """Sound that the block policy keeps in hand against uneven times."""
-    verify: bool | None = None
-    """Check the bundle's checksums at the start; None does for small bundles."""
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` for sizes that cannot work."""
-        least = {
-            "slots": 1,
-            "max_waiting": 0,
-            "prefill_rows": 1,
-            "talker_threads": 1,
-            "codec_threads": 1,
-            "codec_chunk_frames": 1,
-            "underrun_margin_ms": 0,
-        }
-        for name, bound in least.items():
-            if not getattr(self, name) >= bound:
-                raise ValueError(f"{name} must be at least {bound}, not {getattr(self, name)}")
-        for name in ("pcm_ring_s", "codec_call_ms"):
-            if not getattr(self, name) > 0.0:
-                raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
-        if self.positions is not None and self.positions < 1:
-            raise ValueError(f"positions must be at least 1, not {self.positions}")
+__all__ = ["EngineConfig", "SpeechEngine"]
 
 
 class SpeechEngine:
@@ -111,16 +64,32 @@ class SpeechEngine:
         self._prompts = PromptBuilder(bundle)
         self._costs = CostModel(manifest.frame.frame_ms)
         self._scheduler = Scheduler(config.slots, config.max_waiting)
+        self._tally = RunawayTally()
         talker_loop = TalkerLoop(
-            bundle, self._talker, self._scheduler, self._costs, frames_ready=self._ring_codec, clock=clock
+            bundle,
+            self._talker,
+            self._scheduler,
+            self._costs,
+            loop_frames=round(1000.0 * config.runaway_loop_s / manifest.frame.frame_ms),
+            tally=self._tally,
+            frames_ready=self._ring_codec,
+            clock=clock,
+        )
+        policy = CodecPolicy(
+            call_ms=config.codec_call_ms,
+            margin_ms=config.underrun_margin_ms,
+            batching=config.codec_batching,
+            overlap=config.async_chunks,
+            adaptive=config.adaptive_chunks,
+            silence_samples=round(config.runaway_silence_s * manifest.frame.sample_rate_hz),
         )
         codec_loop = CodecLoop(
             manifest.frame,
             self._codec,
             self._scheduler,
             self._costs,
-            call_ms=config.codec_call_ms,
-            margin_ms=config.underrun_margin_ms,
+            policy=policy,
+            tally=self._tally,
             slot_free=self._ring_talker,
             clock=clock,
         )
@@ -179,7 +148,7 @@ class SpeechEngine:
 
     def statistics(self) -> EngineStatistics:
         """A snapshot."""
-        costs = self._costs.snapshot()
+        costs, runaways = self._costs.snapshot(), self._tally.counts()
         return EngineStatistics(
             slots=self._config.slots,
             speaking=len(self._scheduler.seated()),
@@ -189,6 +158,8 @@ class SpeechEngine:
             codec_frame_ms=costs.codec_frame_ms,
             busy_s=max(self._talker_worker.busy_s, self._codec_worker.busy_s),
             failure=self._failure,
+            runaways_retried=runaways.retried,
+            runaways_ended=runaways.ended,
         )
 
     def close(self) -> None:
@@ -232,7 +203,10 @@ class SpeechEngine:
         return room
 
     def _frame_ring(self) -> Ring:
-        ring = Ring(2 * self._config.codec_chunk_frames, (self._bundle.manifest.frame.codebooks,), "i4")
+        most = 2 * self._config.codec_chunk_frames
+        if not self._config.async_chunks:  # all of it must be there before any of it is decoded
+            most = self._talker.positions + 1
+        ring = Ring(most, (self._bundle.manifest.frame.codebooks,), "i4")
         ring.on_writable(self._ring_talker)
         return ring
 

@@ -179,6 +179,12 @@ class Ring:
             woken()
         return count
 
+    def drop(self) -> None:
+        """Forget what was not read, and go on; the writer's to call, whose listener is not told."""
+        with self._lock:
+            self._written = self._read
+            self._writable = True
+
     def cancel(self) -> None:
         """Drop what was not read and end the ring, without error unless one was already set; idempotent."""
         with self._lock:

@@ -20,6 +20,7 @@ from engines.bundle import Bundle
 from engines.contract import End
 from engines.costs import CostModel
 from engines.prompt import Prompt, PromptBuilder
+from engines.runaway import LoopDetector, RunawayTally
 from engines.sampling import GumbelNoise
 from engines.scheduler import Scheduler
 from engines.talker import Talker
@@ -37,6 +38,7 @@ class _Turn:
     prompt: Prompt | None
     """None once it is in."""
     noise: GumbelNoise
+    loop: LoopDetector
     most_frames: int
     rows_done: int = 0
     """Rows of the prompt that are in."""
@@ -54,10 +56,13 @@ class TalkerLoop:
         scheduler: Scheduler,
         costs: CostModel,
         *,
+        loop_frames: int,
+        tally: RunawayTally,
         frames_ready: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:
-        """`frames_ready` is called when the codec may have something to do."""
+        """`loop_frames`: how long a loop may last, 0 for ever; `frames_ready` is called when the codec may work."""
+        self._loop_frames, self._tally = loop_frames, tally
         self._manifest = bundle.manifest
         self._text_table = bundle.text_table
         self._prompts = PromptBuilder(bundle)
@@ -85,6 +90,11 @@ class TalkerLoop:
         for turn in list(self._turns.values()):
             if stop := turn.utterance.stopping:
                 self._end(turn, stop)
+        for slot, utterance in self._scheduler.seated():
+            if utterance.again:
+                utterance.begin_again()
+                self._turns[slot] = self._begin(slot, utterance)  # what could be built once can be built again
+                self._tally.retried()
 
     def _seat(self) -> bool:
         """Give free slots to those who have text; whether there were any. Some leave at once, so look again after."""
@@ -110,7 +120,8 @@ class TalkerLoop:
         if utterance.request.keep_codes:
             utterance.progress.codes = np.empty((most, self._manifest.frame.codebooks), dtype=np.int32)
         self._talker.begin(slot, utterance.sampling)
-        return _Turn(slot, utterance, prompt, GumbelNoise(utterance.sampling), most)
+        noise = GumbelNoise(utterance.sampling, utterance.attempt)
+        return _Turn(slot, utterance, prompt, noise, LoopDetector(self._loop_frames), most)
 
     def _prefill(self) -> bool:
         """Run one piece of the first prompt that is not in yet."""
@@ -157,7 +168,7 @@ class TalkerLoop:
 
     def _can_step(self, turn: _Turn) -> bool:
         """Whether a turn has its prompt in, room for a frame, and its next text, which is set if so."""
-        if turn.prompt is not None or not turn.utterance.frames.writable:
+        if turn.prompt is not None or turn.utterance.lost or not turn.utterance.frames.writable:
             return False
         text_id = turn.utterance.next_text_id()
         if text_id is None:
@@ -184,17 +195,19 @@ class TalkerLoop:
         if progress.codes is not None:
             progress.codes[progress.frames] = codes[0]
         progress.frames += 1
-        if progress.frames >= self._cap(turn):
+        if progress.frames >= turn.most_frames:
             self._end(turn, Stop(End.LIMIT))
+        elif turn.loop.saw(int(codes[0, 0])) or progress.frames >= self._plausible(turn):
+            turn.utterance.lose()
         else:
             self._frames_ready()
 
-    def _cap(self, turn: _Turn) -> int:
-        """The most frames of a turn: its own bound, and by the length of its text once that is known."""
+    def _plausible(self, turn: _Turn) -> int:
+        """The most frames that the text can take to say, once its length is known; beyond it the end was missed."""
         limits, text = self._manifest.limits, turn.utterance.text_length
         if text is None:
             return turn.most_frames
-        return min(turn.most_frames, max(limits.min_frames_cap, int(limits.frames_per_text_token * text)))
+        return max(limits.min_frames_cap, int(limits.frames_per_text_token * text))
 
     def _end(self, turn: _Turn, stop: Stop) -> None:
         """The talker is done with a turn; the slot stays taken until the codec is done too."""

@@ -27,6 +27,7 @@ class Progress:
     """What was done so far; each field has one writer."""
 
     frames: int = 0
+    """Of the last attempt."""
     frame_at: float = 0.0
     """When the last frame was made, by the clock, seconds."""
     prefill_ms: float = 0.0
@@ -43,6 +44,8 @@ class Stop:
 
     end: End
     error: str | None = None
+    runaway: bool = False
+    """Whether it had lost its text (`engines.runaway`)."""
 
 
 class LiveUtterance:
@@ -79,6 +82,9 @@ class LiveUtterance:
         self._ready_at: float | None = None
         self._stopping: Stop | None = None
         self._talker_end: Stop | None = None
+        self._attempt = 0
+        self._lost = False
+        self._again = False
         self._finished = False
 
     @property
@@ -197,10 +203,59 @@ class LiveUtterance:
             return self._text_ids.pad
 
     def talker_left(self, stop: Stop) -> None:
-        """The talker makes no more frames of it."""
+        """The talker makes no more frames of it, unless it is tried again."""
         with self._lock:
             self._talker_end = stop
-        self.frames.close()
+
+    # -- runaways: either thread says so, the codec's judges, the talker's begins again --------------------------------
+
+    @property
+    def lost(self) -> bool:
+        """Whether it has run away; the talker makes no more frames of this attempt."""
+        with self._lock:
+            return self._lost
+
+    @property
+    def attempt(self) -> int:
+        """0, or 1 once it was begun again."""
+        with self._lock:
+            return self._attempt
+
+    @property
+    def again(self) -> bool:
+        """Whether the talker should begin it again."""
+        with self._lock:
+            return self._again
+
+    def lose(self) -> None:
+        """It has run away. The talker calls it after its last frame, the codec's thread where the sound says so."""
+        with self._lock:
+            self._lost = True
+        self._wake()
+
+    def judge(self, heard: bool) -> None:
+        """All there is to decode of a lost attempt is decoded: begin again, once, if nothing audible went out; or end.
+
+        Without noise another attempt would say the same.
+        """
+        noisy = self.sampling.talker.noisy or self.sampling.predictor.noisy
+        with self._lock:
+            if self._again or self._stopping is not None:
+                return
+            if heard or self._attempt or not noisy:
+                self._stopping = Stop(End.LIMIT, runaway=True)
+            else:
+                self._again = True
+        self._wake()
+
+    def begin_again(self) -> None:
+        """Forget the attempt: the text comes from its beginning, frames not taken are dropped. The talker's to call."""
+        with self._lock:
+            self._attempt += 1
+            self._lost = self._again = False
+            self._talker_end = None
+            self.frames.drop()
+        self.progress.frames = 0
 
     def finish(self, stop: Stop) -> None:
         """Close the sound and set the outcome; only the first call counts. Call it once every buffer is let go."""

@@ -114,6 +114,8 @@ class FakeRunner:
     def __init__(self, rule: Callable[[Tensors, Tensors], None]) -> None:
         self._rule = rule
         self.hook: Callable[[], None] = lambda: None
+        self.on_run: Callable[[Array], None] = lambda codes: None
+        """Told the codes that a codec's run is given."""
         self.allocated: list[int] = []
         self.runs = 0
 
@@ -126,7 +128,12 @@ class FakeRunner:
         tensor.host.fill(0)
 
     def bind(self, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor]) -> Binding:
-        return FakeBinding(self._rule, self._before_run, inputs, outputs)
+        def rule(given: Tensors, made: Tensors) -> None:
+            if CodecInputs.CODES in given:
+                self.on_run(given[CodecInputs.CODES])
+            self._rule(given, made)
+
+        return FakeBinding(rule, self._before_run, inputs, outputs)
 
     def close(self) -> None:
         pass
@@ -138,7 +145,7 @@ class FakeRunner:
 
 def frame_runner() -> FakeRunner:
     """A talker by rule."""
-    return FakeRunner(_speak)
+    return FakeRunner(speak_by_rule)
 
 
 def codec_runner() -> FakeRunner:
@@ -151,7 +158,8 @@ def fail() -> None:
     raise DeviceError("out of smoke")
 
 
-def _speak(inputs: Tensors, outputs: Tensors) -> None:
+def speak_by_rule(inputs: Tensors, outputs: Tensors) -> None:
+    """The talker's rule (see the module's text)."""
     rows = inputs[FrameInputs.CODEC_ROWS] + inputs[FrameInputs.TEXT_ROWS]
     keys, values = inputs[FrameInputs.past_key(0)], inputs[FrameInputs.past_value(0)]
     count = rows.shape[1]

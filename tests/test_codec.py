@@ -13,7 +13,7 @@ from engines.bundle import open_bundle
 from engines.codec import Codec
 from engines.runner_ort import OrtRunner
 
-FRAMES, SLOTS = 60, 2
+FRAMES, SLOTS = 60, 4
 NEAR = 1e-5
 
 
@@ -55,14 +55,44 @@ def test_any_cut_gives_one_pass(decoder: Decoder, cuts: list[int], slot: int) ->
 
 
 def test_streams_in_turn_do_not_meet(decoder: Decoder) -> None:
-    for slot in range(SLOTS):
+    for slot in range(2):
         decoder.codec.begin(slot)
     parts: list[list[np.ndarray]] = [[], []]
+    for slot in range(2, SLOTS):
+        decoder.codec.begin(slot)
     for start in range(0, FRAMES, 4):
         for slot, stream in enumerate((decoder.codes, decoder.codes[::-1])):
             parts[slot].append(decoder.codec.decode(slot, stream[start : start + 4]).copy())
     assert np.abs(np.concatenate(parts[0]) - decoder.whole).max() < NEAR
     assert np.abs(np.concatenate(parts[1]) - decoder.whole).max() > 0.01
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    calls=st.lists(
+        st.tuples(st.integers(0, SLOTS - 1), st.integers(1, SLOTS), st.integers(1, 9)), min_size=1, max_size=25
+    )
+)
+def test_in_any_company_each_stream_is_its_own(decoder: Decoder, calls: list[tuple[int, int, int]]) -> None:
+    """Calls on any slots in a row, of any size, each stream at its own place: the samples of one pass alone."""
+    for slot in range(SLOTS):
+        decoder.codec.begin(slot)
+    at = [0] * SLOTS
+    for low, many, frames in calls:
+        group = range(low, min(low + many, SLOTS))
+        if max(at[slot] for slot in group) + frames > FRAMES:
+            continue
+        codes = np.stack([decoder.codes[at[slot] : at[slot] + frames] for slot in group])
+        pcm = decoder.codec.decode_many(low, codes)
+        for sound, slot in zip(pcm, group, strict=True):
+            start = at[slot] * decoder.samples
+            assert np.abs(sound - decoder.whole[start : start + len(sound)]).max() < NEAR
+            at[slot] += frames
+
+
+def test_company_has_bounds(decoder: Decoder) -> None:
+    with pytest.raises(ValueError, match=f"{SLOTS} slots, not 3 to 4"):
+        decoder.codec.decode_many(3, np.zeros((2, 1, decoder.codes.shape[1]), np.int64))
 
 
 def test_a_block_has_bounds(decoder: Decoder) -> None:

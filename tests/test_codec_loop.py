@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from engines.chunk_policy import Costs, first_block
 from engines.codec import Codec
-from engines.codec_loop import CodecLoop
+from engines.codec_loop import CodecLoop, CodecPolicy
 from engines.contract import End, Layout, Pcm, Sampling, SpeechRequest
 from engines.costs import CostModel
 from engines.prompt import PromptBuilder
 from engines.ring import Ring
+from engines.runaway import RunawayTally
 from engines.sampling import resolve_sampling
 from engines.scheduler import Scheduler
 from engines.utterance import LiveUtterance, Stop
@@ -51,7 +52,7 @@ class World:
     blocks: list[int] = field(default_factory=list)
     decoded_at_ms: list[float] = field(default_factory=list)
 
-    most_frames = CEILING
+    slots, most_frames = 1, CEILING
 
     def __post_init__(self) -> None:
         request = SpeechRequest(layout=Layout.STREAMING, initial_codec_chunk_frames=self.first)
@@ -76,8 +77,8 @@ class World:
             cast("Codec", self),
             scheduler,
             KnownCosts(self.costs),
-            call_ms=self.call_ms,
-            margin_ms=0.0,
+            policy=CodecPolicy(call_ms=self.call_ms),
+            tally=RunawayTally(),
             slot_free=lambda: None,
             clock=self.clock,
         )
@@ -88,12 +89,13 @@ class World:
     def begin(self, slot: int) -> None:
         """The codec's."""
 
-    def decode(self, slot: int, codes: np.ndarray) -> Pcm:
+    def decode_many(self, low: int, codes: np.ndarray) -> Pcm:
         """The codec's: time passes, frames come meanwhile."""
-        self.pass_to(self.now_ms + self.costs.codec_ms(len(codes)))
-        self.blocks.append(len(codes))
+        frames = codes.shape[1]
+        self.pass_to(self.now_ms + self.costs.codec_ms(frames))
+        self.blocks.append(frames)
         self.decoded_at_ms.append(self.now_ms)
-        return np.zeros(len(codes) * FRAME.samples_per_frame, dtype=np.float32)
+        return np.zeros((1, frames * FRAME.samples_per_frame), dtype=np.float32)
 
     def pass_to(self, then_ms: float) -> None:
         self.now_ms = then_ms

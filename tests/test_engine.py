@@ -197,6 +197,41 @@ def test_alone_or_in_company_the_same(stage: Stage) -> None:
     assert not np.array_equal(alone[0][:30], alone[1][:30])
 
 
+@pytest.mark.parametrize("batching", [True, False])
+def test_neighbours_are_decoded_in_one_call(batching: bool) -> None:
+    stage, many = Stage(slots=4, codec_batching=batching), list[int]()
+    alone = {seed: hear(stage.say(40, seed=seed))[0] for seed in range(4)}
+    with stage.engine:
+        there, go_on = gate(stage.codec, stage.codec.runs + 1)
+        stage.codec.on_run = lambda codes: many.append(len(codes))
+        everyone = [stage.say(40, seed=seed) for seed in range(4)]
+        assert there.wait(SOON)
+        while min(utterance.progress.frames for utterance in everyone) < 20:
+            everyone[0].outcome.done()
+        go_on.set()
+        for seed, utterance in enumerate(everyone):
+            assert np.array_equal(hear(utterance)[0], alone[seed])
+    assert (max(many) > 1) is batching
+
+
+@pytest.mark.parametrize("switches", [{"async_chunks": False}, {"adaptive_chunks": False}, {"codec_batching": False}])
+def test_switches_change_no_sound(stage: Stage, switches: dict[str, bool]) -> None:
+    expected = [hear(stage.say(90, seed=seed))[0] for seed in range(3)]
+    other = Stage(**switches)
+    with other.engine:
+        together = [other.say(90, seed=seed) for seed in range(3)]
+        assert all(np.array_equal(hear(one)[0], pcm) for one, pcm in zip(together, expected, strict=True))
+
+
+def test_without_overlap_nothing_is_heard_before_all_is_made() -> None:
+    stage = Stage(async_chunks=False)
+    with stage.engine:
+        runs: list[int] = []
+        stage.codec.hook = lambda: runs.append(stage.frame.runs)
+        assert hear(stage.say(120))[1].frames == 120
+        assert runs[0] == stage.frame.runs
+
+
 def test_a_long_prompt_lets_others_go_on(stage: Stage) -> None:
     """In pieces of 8 rows: a prompt of 80 does not hold up the one who speaks."""
     alone = spoken(stage.say(20, *range(100, 170)))

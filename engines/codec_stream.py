@@ -1,0 +1,99 @@
+"""One utterance on its way through the codec: what it has sounded, and what its listener still has to hear.
+
+Purpose: keep an utterance's playing clock, hand its blocks of sound over, and see to it that silence does not last.
+Knows: frames, samples, the utterance. Does not know: who else is decoded, the codec graph, when to call it.
+
+A caller is taken to listen from the first sample on, at the pace of the sound.
+"""
+
+from __future__ import annotations
+
+from engines.contract import Pcm
+from engines.errors import RingClosedError
+from engines.manifest import FrameSpec
+from engines.runaway import SilenceDetector
+from engines.utterance import LiveUtterance
+
+
+class CodecStream:
+    """An utterance in a slot, seen by the codec's thread."""
+
+    def __init__(self, slot: int, utterance: LiveUtterance, frame: FrameSpec, silence_samples: int) -> None:
+        """`silence_samples`: how long the sound may be silent, 0 for ever."""
+        self.slot, self.utterance = slot, utterance
+        self.decoded = 0
+        """Frames decoded and handed over."""
+        self.start_block: int | None = None
+        """Frames to gather before the sound starts, or starts again; decided once per start."""
+        self._frame = frame
+        self._silence = SilenceDetector(silence_samples)
+        self._attempt = 0
+        self._cut = False  # this attempt's sound goes out no further: it was silent for too long
+        self._judged = False
+        self._heard_from = 0.0  # when its first sample was there, seconds; later by as much as the sound has paused
+
+    @property
+    def over(self) -> bool:
+        """Whether the talker is done with it, and nothing is left to decode or nobody wants it."""
+        utterance = self.utterance
+        lost = utterance.lost  # looked at first: who is lost may be begun again at any moment
+        if utterance.talker_end is None:
+            return False
+        return utterance.stopping is not None or (utterance.frames.used == 0 and not lost)
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to decode now, or nobody wants it, or its listener has enough."""
+        utterance = self.utterance
+        return (
+            self._judged or utterance.frames.used == 0 or utterance.stopping is not None or not utterance.pcm.writable
+        )
+
+    @property
+    def gathered_all(self) -> bool:
+        """Whether no further frame will come (of this attempt)."""
+        return self.utterance.lost or self.utterance.talker_end is not None
+
+    def judge(self) -> None:
+        """Have a lost utterance judged once its sound is known."""
+        if not self._judged and self.utterance.lost and (self._cut or self.utterance.frames.used == 0):  # in this order
+            self._judged = True  # before the talker can begin again
+            self.utterance.judge(self._silence.heard)
+
+    def begun_again(self) -> bool:
+        """Whether the utterance was begun again since the last look; its sound then goes on from silence."""
+        if self.utterance.lost or self._attempt == self.utterance.attempt:  # in this order
+            return False
+        self._attempt, self.start_block = self.utterance.attempt, None
+        self._cut = self._judged = False
+        self._silence.reset()
+        return True
+
+    def in_hand_ms(self, now: float) -> float:
+        """Sound made and not yet played by a listener who does not pause; below 0 when it has run out."""
+        if self.decoded == 0:
+            return 0.0
+        return self.decoded * self._frame.frame_ms - 1000.0 * (now - self._heard_from)
+
+    def hand_over(self, pcm: Pcm, now: float, took_ms: float) -> None:
+        """Give a block of sound to the listener; `took_ms`: what it cost the codec."""
+        utterance, progress = self.utterance, self.utterance.progress
+        room = self._silence.room(pcm, self._frame.samples_per_frame)
+        if room is not None:
+            self._cut = True
+            pcm = pcm[:room]
+        try:
+            utterance.pcm.write_nowait(pcm)
+        except RingClosedError:
+            utterance.stop("the reader's listener failed")  # a cancelled reader has said so before, and that stands
+            return
+        if self.decoded == 0:
+            progress.first_audio_ms = 1000.0 * (now - utterance.ready_at)
+        if self.in_hand_ms(now) <= 0.0:
+            self._heard_from = now - self.decoded * self._frame.frame_ms / 1000.0
+        self.start_block = None
+        self.decoded += len(pcm) // self._frame.samples_per_frame
+        progress.samples += len(pcm)
+        progress.codec_ms += took_ms
+        if self._cut:
+            utterance.lose()
