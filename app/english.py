@@ -13,7 +13,17 @@ from typing import Final
 from app import numbers
 from app.abbreviations import ANYWHERE, BEFORE_NUMBER, DAYS, DOTTED, MONTHS, TITLES
 from app.dates import DATE_RULES, NAME_RANGES
-from app.measures import AMBIGUOUS_UNITS, CURRENCIES, LETTER_UNITS, SCALES, UNITS, measure, money, plural
+from app.measures import (
+    AMBIGUOUS_UNITS,
+    CURRENCIES,
+    LETTER_UNITS,
+    SCALES,
+    SHORTENED_UNITS,
+    UNITS,
+    measure,
+    money,
+    plural,
+)
 from app.roman import ROMAN_RULES
 from app.rules import NUMBER, Match, Rule, alternatives, cased, kept_dot
 
@@ -28,7 +38,8 @@ def _measure(found: Match) -> str | None:
             return None
     minus = "minus " if found["sign"] else ""
     scale = f" {found['scale']}" if found["scale"] else ""
-    end = "." if found.group().endswith(".") and not after.strip() else ""
+    shortened = unit in SHORTENED_UNITS and after.strip() and not after.lstrip()[0].isupper()
+    end = "." if found.group().endswith(".") and not shortened else ""
     return f"{minus}{measure(number, unit, scale=scale, single=bool(_ARTICLE.search(before) and after.strip()))}{end}"
 
 
@@ -82,7 +93,9 @@ def _fraction(found: Match) -> str:
     top, bottom = found["top"], found["bottom"]
     if top == bottom:
         return f"{numbers.cardinal(top)} out of {numbers.cardinal(bottom)}"
-    unit = f" {UNITS[found['unit']]}" if found["unit"] else ""
+    unit = ""
+    if found["unit"]:
+        unit = f" {UNITS[found['unit']] if int(bottom) <= 100 else plural(UNITS[found['unit']])}"
     return f"{numbers.fraction(top, bottom)}{unit}"
 
 
@@ -162,6 +175,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![\w/])9/11(?![\w/])", "nine eleven"),
     Rule(r"\b50[/-]50\b", "fifty fifty"),
     *DATE_RULES,
+    Rule(r"(?<=\d),(?=\d{1,2}(?!\d)|\d{4})", ", "),
     Rule(r"(?<=\d0s)[-\u2013](?=\d)", " to the "),
     Rule(
         r"(?:(?<!\w)(?P<number>(?:1[1-9]|20)\d0)"
@@ -218,12 +232,15 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"\b(?P<word>{alternatives(BEFORE_NUMBER)})\. ?(?=\d)", _before_number, any_case=True),
     Rule(r"#(?=\d)", "number "),
     Rule(r"(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+|\d{1,15})(?:st|nd|rd|th)\b", lambda f: numbers.ordinal(f["number"])),
+    Rule(
+        r"(?<![\w.,/-])(?P<low>\d{1,6}\.\d{1,6}) ?[-\u2013] ?(?P<high>\d{1,6}(?:\.\d{1,6})?)(?![\w/-]|[.,]\d)", _range
+    ),
     Rule(r"(?<![\w.,/-])(?P<low>\d{1,6}) ?[-\u2013] ?(?P<high>\d{1,6})(?![\w/-]|[.,]\d)", _range),
     Rule(r"(?<=[^\W_])-(?=\d)|(?<=\d)-(?=[^\W_])", " "),
     Rule(r"(?<![\w.,)])[-\u2212](?=\.?\d)", "minus "),
     Rule(rf"(?<![\w.]){NUMBER}(?!\w|[.,]\d)", lambda f: numbers.plain(f.group())),
     Rule(r"(?<!\w)\.\d{1,15}(?!\w)", lambda f: numbers.decimal(f.group())),
-    Rule(r"\d{1,15}", lambda f: f" {numbers.plain(f.group())} "),
+    Rule(rf"{NUMBER}", lambda f: f" {numbers.plain(f.group())} "),
 )
 """Tried on text that holds a digit."""
 
@@ -247,7 +264,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(r"#", ""),
     Rule(r"(?<=[a-z] )St\.(?! ?[A-Z])", "Street"),
     Rule(r"(?<=\w):(?=\w)", " "),
-    Rule(r"(?<=[a-z])/(?=[a-z])", " or "),
-    Rule(r"(?<=\w)/(?=\w)", " "),
+    Rule(r"(?<=[a-z]) ?/ ?(?=[a-z])", " or "),
+    Rule(r"(?<=\w) ?/ ?(?=\w)", " "),
     Rule(rf"(?P<sign>[{re.escape(''.join(_SIGNS))}])", lambda f: f" {_SIGNS[f['sign']]} "),
 )

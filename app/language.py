@@ -12,15 +12,15 @@ from typing import Final
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _ENGLISH: Final = frozenset(
     _WORD.findall(
-        "the of and to is it that was for on are with as his they at be this from have or by had not but what all were "
-        "we when your can said there use each which she do how their if will up about out many then them these so her "
-        "would make him into has two more go see no way could people my than been who its now find you i"
+        "the of and to is it that for are with his they at be this from have or by had not but what were we when "
+        "your can said there use each which she how their if will up about out many then them these her would "
+        "make him into has two more go see way could people my than been who its now find you i"
     )
 )
 _FOREIGN: Final = frozenset(
     _WORD.findall(
-        "der die das und ist nicht ein eine mit den dem von zu auf ich sie wir auch le la les des est et une un dans "
-        "pour que qui pas il elle nous vous el los las es por con para una del se su di che della per non sono "
+        "der das und ist nicht ein eine mit den dem von zu auf ich sie wir auch le la les des est et une un dans "
+        "que qui pas il elle nous vous el los las es por para una del se su di che della sono "
         "os da em um uma com na mais"
     )
 )
@@ -39,10 +39,10 @@ def evidence(text: str) -> int:
 
 
 class LanguageGuess:
-    """Guesses the language of one stream's segments; one that tells nothing is taken for what the last one was."""
+    """Guesses the language of one stream's segments; one that tells little is taken for what the last one was."""
 
     def __init__(self) -> None:
-        self._english = True
+        self._english: bool | None = None
 
     def of(self, text: str) -> str:
         """ "chinese", "japanese", "english", or "" for what is none of these."""
@@ -54,6 +54,6 @@ class LanguageGuess:
         if others > sum(character.isascii() and character.isalpha() for character in text):
             return ""
         found = evidence(text)
-        if found:
+        if found and (self._english is None or abs(found) > 1):
             self._english = found > 0
-        return "english" if self._english else ""
+        return "" if self._english is False else "english"

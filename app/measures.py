@@ -47,6 +47,11 @@ AMBIGUOUS_UNITS: Final = frozenset({
     "sec", "cal", "gal", "ms", "mi",
 })  # fmt: skip
 """Also words or letters: taken as units only close behind a number, and never before a capital."""
+SHORTENED_UNITS: Final = frozenset({
+    "in", "ft", "mi", "yd", "lb", "lbs", "oz", "gal", "pt", "tsp", "tbsp", "sec", "secs", "min", "mins", "hr", "hrs",
+    "yr", "yrs", "wk", "wks", "mo", "mos", "cal", "sq ft",
+})  # fmt: skip
+"""Written with a dot by some people; behind other units a dot is the sentence's."""
 LETTER_UNITS: Final = frozenset({"in", "us", "t"})
 """Behind a space these are units only where the phrase ends."""
 

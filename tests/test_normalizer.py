@@ -164,6 +164,5 @@ def test_auto_reads_only_english(text: str, english: bool) -> None:
 
 def test_a_text_that_tells_nothing_is_taken_for_what_came_before() -> None:
     guess = LanguageGuess()
-    assert [guess.of(text) for text in ("7:05", "Das ist nicht viel.", "7:05", "That is all.", "7:05")] == [
-        "english", "", "", "english", "english",
-    ]  # fmt: skip
+    texts = ("7:05", "Das ist nicht viel.", "7:05", "For 7:05", "That is all.", "7:05", "und")
+    assert [guess.of(text) for text in texts] == ["english", "", "", "", "english", "english", "english"]
