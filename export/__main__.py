@@ -1,6 +1,6 @@
 """`python -m export`: the exporter's command line.
 
-    python -m export CHECKPOINT BUNDLE [--precision fp32|int8|int4] [--force]
+    python -m export CHECKPOINT BUNDLE [--precision fp32|int8|int4] [--force] [--unmeasured]
     python -m export inspect BUNDLE
 
 Purpose: read the arguments, call, say what came of it. Does not know: how anything is done.
@@ -62,6 +62,11 @@ def parser() -> argparse.ArgumentParser:
     making.add_argument(
         "--licence", default="Apache-2.0", help="licence of the weights, for the manifest (default: Apache-2.0)"
     )
+    making.add_argument(
+        "--unmeasured",
+        action="store_true",
+        help="neither learn how to round nor measure: for machines that cannot hold the full weights, 4 bytes each",
+    )
     making.add_argument("--force", action="store_true", help="keep quantised weights that fail the quality gate")
     looking = commands.add_parser("inspect", help="what a bundle is, and what quantisation did to it")
     looking.add_argument("bundle", type=Path, metavar="BUNDLE")
@@ -74,7 +79,7 @@ def make(arguments: argparse.Namespace) -> None:
     with progress.bars:
         manifest = export_checkpoint(
             arguments.checkpoint, arguments.bundle, arguments.precision, arguments.licence, progress,
-            force=arguments.force,
+            force=arguments.force, measured=not arguments.unmeasured,
         )  # fmt: skip
     print(summary(arguments.bundle, manifest))
 

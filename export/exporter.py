@@ -56,6 +56,7 @@ from export.payload import Payload
 from export.placing import aside, check_target, into_place
 from export.probe_texts import probe_ids
 from export.quality_gate import QualityGate
+from export.rounding import Rounder
 from export.text_side import TextTable, load_tokenizer, text_ids, write_front_end
 
 FAMILY: Final = "qwen3_tts_12hz"
@@ -133,7 +134,8 @@ class _Export:
         self._frame = GraphBuilder("frame", self._payload)
         heads = precision if full else Precision.INT8
         plan = FramePlan(talker, model, precision, heads, self._top_k, MAX_POSITIONS)
-        build_frame_graph(self._frame, OrtLowering(self._frame), plan)
+        self._rounder = Rounder()
+        build_frame_graph(self._frame, OrtLowering(self._frame, self._rounder), plan)
         self._codec = GraphBuilder("codec", self._payload)
         decoder = CodecGraph(self._codec, OrtLowering(self._codec), self._codec_config, codec)
         decoder.build()
@@ -147,24 +149,34 @@ class _Export:
         reference = self._gate.nbytes if self._gate else 0
         check_target(bundle, self._payload.nbytes + self._table.nbytes + reference)
         with aside(bundle) as folder:
-            self._payload.write(folder / GRAPHS.weights, self._progress.stage("weights", self._payload.nbytes))
             self._table.write(folder / GRAPHS.text_table, self._progress.stage("text table", self._table.nbytes))
             _save(self._frame.model(GRAPHS.weights), folder / GRAPHS.frame)
             _save(self._codec.model(GRAPHS.weights), folder / GRAPHS.codec)
             front_end = write_front_end(self._checkpoint, self._tokenizer, folder)
-            quality = self._measure(folder, self._manifest(front_end, {}), force=force)
+            quality = self._write_weights(folder, self._manifest(front_end, {}), force=force)
             manifest = self._manifest(front_end, _checksums(folder, self._progress))
             manifest = msgspec.structs.replace(manifest, quality=quality)
             write_manifest(folder, manifest)
             into_place(folder, bundle)
         return manifest
 
-    def _measure(self, folder: Path, manifest: Manifest, *, force: bool) -> Quality | None:
+    def _write_weights(self, folder: Path, manifest: Manifest, *, force: bool) -> Quality | None:
+        """Write the payload; quantised weights beside the full ones, to learn from them and to be measured."""
+
+        def write() -> None:
+            self._payload.write(folder / GRAPHS.weights, self._progress.stage("weights", self._payload.nbytes))
+
         if self._gate is None:
+            write()
             return None
-        texts = probe_ids(self._checkpoint, self._tokenizer)
         advance = self._progress.stage("reference", self._gate.nbytes)
-        return self._gate.measure(folder, manifest, texts, advance, force=force)
+        with self._gate.reference(folder, manifest, advance) as reference:
+            if self._precision is Precision.INT4:
+                texts = probe_ids(self._checkpoint, self._tokenizer, learning=True)
+                self._rounder.learn(reference.moments(texts))
+            write()
+            texts = probe_ids(self._checkpoint, self._tokenizer)
+            return self._gate.measure(reference, folder, manifest, texts, force=force)
 
     def _manifest(self, front_end: TextFrontEnd, files: dict[str, FileEntry]) -> Manifest:
         config, talker = self._config, self._config.talker_config

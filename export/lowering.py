@@ -13,10 +13,12 @@ from enum import Enum
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from export.checkpoint import Array
 from export.graph import MICROSOFT, GraphBuilder
-from export.quantise import block_size, blocks, pack, packed_shape, scales
+from export.quantise import block_size, blocks, pack, pack_integers, packed_shape, scales
+from export.rounding import Rounded, Rounder
 
 
 class Precision(str, Enum):
@@ -118,8 +120,9 @@ class OrtLowering:
     dtype: np.dtype[np.generic] = np.dtype(np.float32)
     presents_rows = False
 
-    def __init__(self, graph: GraphBuilder) -> None:
-        self._g = graph
+    def __init__(self, graph: GraphBuilder, rounder: Rounder | None = None) -> None:
+        """`rounder` rounds the 4-bit matrices it knows something of; the others are rounded to the nearest."""
+        self._g, self._rounder = graph, rounder
 
     def narrow(self, x: str) -> str:
         """Products are computed in f32."""
@@ -136,14 +139,26 @@ class OrtLowering:
             values = g.weight(name, np.float32, shape[::-1], lambda: weight.read().T)
             return g.op("MatMul", x, values)
         bits = weight.precision.bits
-        packed = g.weight(f"{name}.q{bits}", np.uint8, packed_shape(*shape, bits), lambda: pack(weight.read(), bits))
-        steps = g.weight(
-            f"{name}.scale", np.float32, (weight.outputs, blocks(weight.inputs)), lambda: scales(weight.read(), bits)
-        )
+        packed = g.weight(f"{name}.q{bits}", np.uint8, packed_shape(*shape, bits), lambda: self._packed(weight))
+        count = blocks(weight.inputs)
+        steps = g.weight(f"{name}.scale", np.float32, (weight.outputs, count), lambda: self._scales(weight))
         return g.op(
             "MatMulNBits", x, packed, steps, domain=MICROSOFT, K=weight.inputs, N=weight.outputs, bits=bits,
             block_size=block_size(weight.inputs), accuracy_level=4,
         )  # fmt: skip
+
+    def _rounded(self, weight: Matrix) -> Rounded | None:
+        if self._rounder is None or weight.precision is not Precision.INT4 or not self._rounder.can(weight.name):
+            return None
+        return self._rounder.round(weight.name, weight.read, weight.precision.bits, positive=False)
+
+    def _packed(self, weight: Matrix) -> npt.NDArray[np.uint8]:
+        bits, rounded = weight.precision.bits, self._rounded(weight)
+        return pack(weight.read(), bits) if rounded is None else pack_integers(rounded.integers, bits)
+
+    def _scales(self, weight: Matrix) -> npt.NDArray[np.float32]:
+        rounded = self._rounded(weight)
+        return scales(weight.read(), weight.precision.bits) if rounded is None else rounded.scales
 
     def rms_norm(self, x: str, gamma: str, epsilon: float) -> str:
         """SimplifiedLayerNormalization (an ONNX Runtime operator that lives in the default domain)."""

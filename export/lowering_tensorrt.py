@@ -20,7 +20,8 @@ from export.attention_tensorrt import AttentionForm, TensorRtAttention
 from export.checkpoint import Array
 from export.graph import GraphBuilder, View
 from export.lowering import Cache, Heads, Matrix, Precision
-from export.quantise import block_size, blocks, pack_signed, positive_scales
+from export.quantise import block_size, blocks, pack_signed, pack_signed_integers, positive_scales
+from export.rounding import Rounded, Rounder
 
 OPSETS: Final = {AttentionForm.IN_PLACE: 24, AttentionForm.ROWS: 21}
 """TensorScatter came with opset 24; int4 with 21, beyond which TensorRT 10.3 knows nothing."""
@@ -31,8 +32,11 @@ FP8_LIMIT: Final = 448.0  # largest E4M3 value
 class TensorRtLowering:
     """One graph's lowering. `dtype` float16 is for use, float32 for reference."""
 
-    def __init__(self, graph: GraphBuilder, form: AttentionForm, dtype: npt.DTypeLike) -> None:
-        self._g, self._form = graph, form
+    def __init__(
+        self, graph: GraphBuilder, form: AttentionForm, dtype: npt.DTypeLike, rounder: Rounder | None = None
+    ) -> None:
+        """`rounder` rounds the 4-bit matrices it knows something of; the others are rounded to the nearest."""
+        self._g, self._form, self._rounder = graph, form, rounder
         self.dtype: np.dtype[np.generic] = np.dtype(dtype)
         self.presents_rows = form is AttentionForm.ROWS
         self._attention = TensorRtAttention(graph, form, self.dtype, self.narrow, self.widen)
@@ -78,18 +82,27 @@ class TensorRtLowering:
         g, bits, dtype = self._g, weight.precision.bits, self.dtype
         block, count = block_size(weight.inputs), blocks(weight.inputs)
 
-        def scales(values: Array) -> npt.NDArray[np.floating]:
-            return _above_zero(positive_scales(values, bits).astype(dtype))
+        def scales() -> npt.NDArray[np.floating]:
+            rounded = self._rounded(weight)
+            wide = positive_scales(weight.read(), bits) if rounded is None else rounded.scales
+            return _above_zero(wide.astype(dtype))
 
         def integers() -> npt.NDArray[np.uint8]:
-            values = weight.read()
-            return pack_signed(values, scales(values), bits)
+            rounded = self._rounded(weight)
+            if rounded is not None:
+                return pack_signed_integers(rounded.integers, bits)
+            return pack_signed(weight.read(), scales(), bits)
 
         view = View(INTEGERS[weight.precision], (weight.inputs, weight.outputs))
         size = weight.inputs * weight.outputs * bits // 8
         packed = g.weight(f"{weight.name}.s{bits}", np.uint8, (size,), integers, view)
-        steps = g.weight(f"{weight.name}.scale", dtype, (count, weight.outputs), lambda: scales(weight.read()).T)
+        steps = g.weight(f"{weight.name}.scale", dtype, (count, weight.outputs), lambda: scales().T)
         return g.op("DequantizeLinear", packed, steps, axis=0, block_size=block)
+
+    def _rounded(self, weight: Matrix) -> Rounded | None:
+        if self._rounder is None or weight.precision is not Precision.INT4 or not self._rounder.can(weight.name):
+            return None
+        return self._rounder.round(weight.name, weight.read, weight.precision.bits, positive=True)
 
     def _float8(self, x: str, weight: Matrix) -> str:
         """Both sides in E4M3: the weight with a scale per output, the rows as they are, saturating at 448.

@@ -24,7 +24,7 @@ from export.frame_graph import (
     talker_stack,
 )
 from export.graph import GraphBuilder
-from export.lowering import Cache, Lowering
+from export.lowering import Cache, Lowering, Matrix, OrtLowering
 from export.stack import Stack, matrix, rotary_tables, run_stack
 
 CODES: Final = "codes"
@@ -35,6 +35,30 @@ TALKER_LOGITS: Final = "talker_logits"
 """f32 [T, V]."""
 PREDICTOR_LOGITS: Final = "predictor_logits"
 """f32 [T, codebooks - 1, Vp]."""
+MOMENTS: Final = "moments."
+"""Prefix of the outputs X^T X, f32 [inputs, inputs], X being all rows that the matrix named after it was given."""
+
+
+class MomentLowering(OrtLowering):
+    """Puts the second moments of every matrix's inputs out as well."""
+
+    def __init__(self, graph: GraphBuilder) -> None:
+        super().__init__(graph)
+        self._seen: dict[str, tuple[str, int]] = {}
+
+    def linear(self, x: str, weight: Matrix) -> str:
+        """As ever; remembers what went in."""
+        self._seen[weight.name] = (x, weight.inputs)
+        return super().linear(x, weight)
+
+    def put_out(self) -> None:
+        """Add the outputs, heads apart; once the graph is whole."""
+        g = self._g
+        for name, (x, inputs) in self._seen.items():
+            if ".head" not in name:
+                rows = g.op("Reshape", x, g.ints(-1, inputs))
+                moments = g.op("MatMul", g.op("Transpose", rows, perm=(1, 0)), rows)
+                g.output(moments, f"{MOMENTS}{name}", np.float32, (inputs, inputs))
 
 
 def build_probe_graph(g: GraphBuilder, low: Lowering, plan: FramePlan) -> None:

@@ -23,16 +23,32 @@ TEXTS: Final = (
 )
 OTHER_TEXTS: Final = ("今天天气很好，我们一起去公园散步吧。", "Der Zug nach Hamburg fährt heute leider später ab.")  # noqa: RUF001
 """For voices that read text of any language."""
+LEARNING_TEXTS: Final = (
+    "Please close the window before you leave the room.",
+    "She found an old letter under the kitchen table.",
+    "How much does a ticket to the city cost today?",
+    "We walked along the river until the sun went down, and then we went home.",
+    "The doctor will see you at half past three.",
+    "Nobody knows where the little dog came from.",
+    "This is a test of the new system, so listen carefully.",
+    "Thank you very much for your help yesterday evening.",
+    "Open the door, turn left, and follow the long hall to the end.",
+    "Winter is cold here, but spring comes early.",
+    "Yes.",
+    "Good evening!",
+)
+"""What rounding may learn from; no sentence of these is measured."""
 LEXICON: Final = "lexicon.txt"
 
 
-def probe_ids(checkpoint: Path, tokenizer: Tokenizer) -> list[tuple[int, ...]]:
-    """Text ids of each probe text, without the message around it."""
+def probe_ids(checkpoint: Path, tokenizer: Tokenizer, *, learning: bool = False) -> list[tuple[int, ...]]:
+    """Text ids of each text to be measured (or learnt from), without the message around it."""
     lexicon = checkpoint / LEXICON
-    texts: list[str] = [*TEXTS, *OTHER_TEXTS]
+    english = LEARNING_TEXTS if learning else TEXTS
+    texts = [*english] if learning else [*english, *OTHER_TEXTS]
     if lexicon.is_file():
-        entries = _entries(lexicon)
-        texts = [_pronounce(text, entries) for text in TEXTS]
+        entries = _entries(lexicon, english)
+        texts = [_pronounce(text, entries) for text in english]
     return [tuple(tokenizer.encode(text, add_special_tokens=False).ids) for text in texts]
 
 
@@ -41,9 +57,9 @@ def _pieces(text: str) -> list[str]:
     return re.findall(r"[a-z]+|[^a-z\s]", text.lower())
 
 
-def _entries(lexicon: Path) -> dict[str, str]:
-    """Phone letters of the words the probe needs."""
-    wanted = {piece for text in TEXTS for piece in _pieces(text)}
+def _entries(lexicon: Path, texts: tuple[str, ...]) -> dict[str, str]:
+    """Phone letters of the texts' words."""
+    wanted = {piece for text in texts for piece in _pieces(text)}
     found = {}
     with lexicon.open(encoding="utf-8") as lines:
         for line in lines:

@@ -25,14 +25,16 @@ from engines.manifest import (
     Quality,
     StageSampling,
 )
-from export.probe_graph import CODES, FIRST_ROW, PREDICTOR_LOGITS, TALKER_LOGITS
+from export.probe_graph import CODES, FIRST_ROW, MOMENTS, PREDICTOR_LOGITS, TALKER_LOGITS
 
 MOST_DIVERGENCE: Final = 0.05
 """The gate, nats per choice: the narrow weights may lose 5 % in perplexity on what the full ones would say."""
 LEAST_AGREEMENT: Final = 0.75
 """The gate's other half, set where a divergence of 0.05 lands for flat distributions; docs/LOG.md has measurements."""
 FRAMES_PER_TEXT: Final = 48
-CONTROL_IDS: Final = 1024
+PROBE_FILE: Final = "probe.onnx"
+MOMENTS_FILE: Final = "moments.onnx"
+MOMENTS_BYTES: Final = 1 << 28
 SEED: Final = 20261120
 
 Floats = npt.NDArray[np.float32]
@@ -119,7 +121,7 @@ class Prober:
 
     def choices(self, spoken: list[Spoken]) -> list[Floats]:
         """Log-probabilities of every codebook over all frames of all texts, each f32 [frames, values]."""
-        session = self._session("probe.onnx")
+        session = self._session(PROBE_FILE)
         made = [self._logits(session, one) for one in spoken]
         codes, eos = self._manifest.frame.codebook_size, self._manifest.codec_ids.eos
         talker = np.concatenate([logits for logits, _ in made])[:, [*range(codes), eos]]
@@ -127,23 +129,59 @@ class Prober:
         return [log_softmax(talker), *(log_softmax(residual[:, index]) for index in range(residual.shape[1]))]
 
     def _logits(self, session: Any, one: Spoken) -> tuple[Floats, Floats]:
-        rows = len(one.codec_rows)
-        values: dict[str, npt.NDArray[Any]] = {
-            FrameInputs.CODEC_ROWS: one.codec_rows[None],
-            FrameInputs.TEXT_ROWS: one.text_rows[None],
-            FrameInputs.PAST_LENGTHS: np.array([rows - 1], np.int32),
-            FrameInputs.TOTAL_LENGTH: np.array([rows], np.int32),
-            CODES: one.codes,
-            FIRST_ROW: np.array([one.first_row]),
-        }
-        outputs = run(session, values)
+        outputs = run(session, forced(one))
         return outputs[TALKER_LOGITS], outputs[PREDICTOR_LOGITS]
 
+    def moments(self, spoken: list[Spoken]) -> dict[str, npt.NDArray[np.float64]]:
+        """X^T X of what every matrix was given over all texts, by the matrix's name; from `moments.onnx`.
 
-def run(session: Any, values: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    """All outputs of a session by name."""
-    names = [value.name for value in session.get_outputs()]
-    return dict(zip(names, session.run(names, values), strict=True))
+        A few matrices at a time, so that memory stays within `MOMENTS_BYTES` beside the sums.
+        """
+        session = self._session(MOMENTS_FILE)
+        shapes = {value.name: value.shape for value in session.get_outputs() if value.name.startswith(MOMENTS)}
+        found: dict[str, npt.NDArray[np.float64]] = {}
+        for names in portions({name: 4 * shape[0] ** 2 for name, shape in shapes.items()}, MOMENTS_BYTES):
+            for one in spoken:
+                for name, value in run(session, forced(one), names).items():
+                    key = name.removeprefix(MOMENTS)
+                    found[key] = found[key] + value if key in found else value.astype(np.float64)
+        return found
+
+
+def forced(one: Spoken) -> dict[str, npt.NDArray[Any]]:
+    """The probe graph's inputs for one text."""
+    rows = len(one.codec_rows)
+    return {
+        FrameInputs.CODEC_ROWS: one.codec_rows[None],
+        FrameInputs.TEXT_ROWS: one.text_rows[None],
+        FrameInputs.PAST_LENGTHS: np.array([rows - 1], np.int32),
+        FrameInputs.TOTAL_LENGTH: np.array([rows], np.int32),
+        CODES: one.codes,
+        FIRST_ROW: np.array([one.first_row]),
+    }
+
+
+def portions(sizes: dict[str, int], most: int) -> list[list[str]]:
+    """Names in their order, cut so that each portion's sizes stay within `most` (or it is one name alone)."""
+    cut: list[list[str]] = []
+    room = 0
+    for name, size in sizes.items():
+        if not cut or size > room:
+            cut.append([])
+            room = most
+        cut[-1].append(name)
+        room -= size
+    return cut
+
+
+def run(
+    session: Any, values: dict[str, npt.NDArray[Any]], names: list[str] | None = None
+) -> dict[str, npt.NDArray[Any]]:
+    """Outputs of a session by name, all or those named; only what they need is computed."""
+    names = names or [value.name for value in session.get_outputs()]
+    options = ort.RunOptions()
+    options.only_execute_path_to_fetches = True
+    return dict(zip(names, session.run(names, values, options), strict=True))
 
 
 def prompt_rows(
@@ -176,20 +214,12 @@ def compare(reference: Floats, candidate: Floats) -> CodebookQuality:
     return CodebookQuality(agreement=round(float(same.mean()), 4), divergence=round(float(divergence.mean()), 6))
 
 
-def measure(
-    manifest: Manifest, reference: Path, candidate: Path, texts: list[tuple[int, ...]], table: npt.NDArray[Any],
-    codec: Floats,
-) -> Quality:  # fmt: skip
-    """Teacher forcing of the weights in `candidate` against those in `reference`; see `Prober` for the folders.
-
-    `table` [text ids, hidden] and `codec` f32 [codec ids, hidden] are the voice's rows.
-    """
-    full = Prober(reference, manifest)
-    spoken = full.speak(texts, table, codec)
-    pairs = zip(full.choices(spoken), Prober(candidate, manifest).choices(spoken), strict=True)
+def measure(full: Prober, narrow: Prober, spoken: list[Spoken]) -> Quality:
+    """Teacher forcing of both sets of weights with what the full ones spoke."""
+    pairs = zip(full.choices(spoken), narrow.choices(spoken), strict=True)
     return Quality(
         reference="fp32",
-        texts=len(texts),
+        texts=len(spoken),
         frames=sum(len(one.codes) for one in spoken),
         codebooks=tuple(compare(*pair) for pair in pairs),
         least_agreement=LEAST_AGREEMENT,

@@ -1,14 +1,15 @@
-"""Whether quantised weights may become a bundle.
+"""Whether quantised weights may become a bundle, and how they are rounded so that they may.
 
-Purpose: build the unquantised reference beside the bundle in the making, measure the one against the other, refuse what
-falls below the gate unless it is forced.
-Knows: which graphs a measurement needs. Does not know: how it measures, what else a bundle consists of.
+Purpose: set the full weights up beside the bundle in the making, let rounding learn from what they speak, measure the
+quantised ones against them, refuse what falls below the gate unless it is forced.
+Knows: which graphs that takes. Does not know: how weights are rounded or measured, what else a bundle consists of.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,20 +17,38 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from onnx import ModelProto
 
 from engines.manifest import Manifest, Quality
-from export.checkpoint import Array
 from export.errors import QualityError
 from export.frame_graph import FramePlan, build_frame_graph
 from export.graph import GraphBuilder
 from export.lowering import OrtLowering, Precision
 from export.payload import Payload
-from export.probe_graph import build_probe_graph
-from export.quality import measure
+from export.probe_graph import MomentLowering, build_probe_graph
+from export.quality import MOMENTS_FILE, PROBE_FILE, Prober, Spoken, measure
 
-PROBE: Final = "probe.onnx"
 CODEC_EMBEDDING: Final = "talker.model.codec_embedding.weight"
 Texts = list[tuple[int, ...]]
+Moments = dict[str, npt.NDArray[np.float64]]
+
+
+class Reference:
+    """The full weights, ready to speak."""
+
+    def __init__(
+        self, folder: Path, manifest: Manifest, table: npt.NDArray[Any], codec: npt.NDArray[np.float32]
+    ) -> None:
+        self.prober = Prober(folder, manifest)
+        self._table, self._codec = table, codec
+
+    def speak(self, texts: Texts) -> list[Spoken]:
+        """What the full weights make of texts."""
+        return self.prober.speak(texts, self._table, self._codec)
+
+    def moments(self, texts: Texts) -> Moments:
+        """What rounding learns from texts."""
+        return self.prober.moments(self.speak(texts))
 
 
 class QualityGate:
@@ -41,38 +60,45 @@ class QualityGate:
         self._probe = GraphBuilder("probe", payload)
         build_probe_graph(self._probe, OrtLowering(self._probe), plan)
         full = replace(plan, precision=Precision.FP32, head_precision=Precision.FP32, down_precision=None)
-        self._full_payload = Payload()
-        self._full_frame = GraphBuilder("frame", self._full_payload)
-        self._full_probe = GraphBuilder("probe", self._full_payload)
-        build_frame_graph(self._full_frame, OrtLowering(self._full_frame), full)
+        self._payload = Payload()
+        self._frame, self._full_probe, self._moments = (
+            GraphBuilder(name, self._payload) for name in ("frame", "probe", "moments")
+        )
+        build_frame_graph(self._frame, OrtLowering(self._frame), full)
         build_probe_graph(self._full_probe, OrtLowering(self._full_probe), full)
+        low = MomentLowering(self._moments)
+        build_probe_graph(self._moments, low, full)
+        low.put_out()
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the reference's weights, on disk while it is measured."""
-        return self._full_payload.nbytes
+        """Bytes of the full weights, on disk while they are needed."""
+        return self._payload.nbytes
 
-    def measure(
-        self, folder: Path, manifest: Manifest, texts: Texts, advance: Callable[[int], None], *, force: bool
-    ) -> Quality:
+    @contextmanager
+    def reference(self, folder: Path, manifest: Manifest, advance: Callable[[int], None]) -> Iterator[Reference]:
+        """The full weights in a folder beside the bundle in the making `folder`, whose text table is there already."""
+        weights = manifest.graphs.weights
+        table: npt.NDArray[Any] = np.load(folder / manifest.graphs.text_table, mmap_mode="r")
+        with tempfile.TemporaryDirectory(prefix=".reference.", dir=folder.parent) as scratch:
+            home = Path(scratch)
+            self._payload.write(home / weights, advance)
+            _save(self._frame.model(weights), home / manifest.graphs.frame)
+            _save(self._full_probe.model(weights), home / PROBE_FILE)
+            _save(self._moments.model(weights), home / MOMENTS_FILE)
+            yield Reference(home, manifest, table, self._plan.file.read(CODEC_EMBEDDING))
+
+    def measure(self, reference: Reference, folder: Path, manifest: Manifest, texts: Texts, *, force: bool) -> Quality:
         """Measure the weights in `folder`, a bundle in the making, which is left as it was.
 
         Raises `QualityError` for a result below the gate, unless `force`.
         """
-        graphs = manifest.graphs
-        table: npt.NDArray[Any] = np.load(folder / graphs.text_table, mmap_mode="r")
-        codec: Array = self._plan.file.read(CODEC_EMBEDDING)
-        probe = folder / PROBE
-        with tempfile.TemporaryDirectory(prefix=".reference.", dir=folder.parent) as scratch:
-            reference = Path(scratch)
-            self._full_payload.write(reference / graphs.weights, advance)
-            for graph, name in ((self._full_frame, graphs.frame), (self._full_probe, PROBE)):
-                (reference / name).write_bytes(graph.model(graphs.weights).SerializeToString(deterministic=True))
-            probe.write_bytes(self._probe.model(graphs.weights).SerializeToString(deterministic=True))
-            try:
-                found = measure(manifest, reference, folder, texts, table, codec)
-            finally:
-                probe.unlink()
+        probe = folder / PROBE_FILE
+        _save(self._probe.model(manifest.graphs.weights), probe)
+        try:
+            found = measure(reference.prober, Prober(folder, manifest), reference.speak(texts))
+        finally:
+            probe.unlink()
         if found.passed:
             return found
         if not force:
@@ -83,3 +109,7 @@ class QualityGate:
                 " or keep it all the same with --force"
             )
         return msgspec.structs.replace(found, forced=True)
+
+
+def _save(model: ModelProto, path: Path) -> None:
+    path.write_bytes(model.SerializeToString(deterministic=True))

@@ -50,7 +50,17 @@ def pack(matrix: npt.NDArray[np.float32], bits: int) -> npt.NDArray[np.uint8]:
     """Rounded, offset and packed integers, uint8 `packed_shape`."""
     zero = 2 ** (bits - 1)
     codes = np.rint(_grouped(matrix) / scales(matrix, bits)[..., None]) + zero
-    integers: npt.NDArray[np.uint8] = codes.clip(0, 2 * zero - 1).astype(np.uint8)
+    return _offset_packed(codes.clip(0, 2 * zero - 1).astype(np.uint8), bits)
+
+
+def pack_integers(integers: npt.NDArray[np.int8], bits: int) -> npt.NDArray[np.uint8]:
+    """Integers [outputs, inputs] that fill whole blocks, offset and packed as by `pack`."""
+    outputs, inputs = integers.shape
+    grouped = integers.reshape(outputs, blocks(inputs), block_size(inputs)) + np.int16(2 ** (bits - 1))
+    return _offset_packed(grouped.astype(np.uint8), bits)
+
+
+def _offset_packed(integers: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:
     if bits == 4:
         np.bitwise_or(integers[..., 0::2], integers[..., 1::2] << 4, out=integers[..., 0::2])
         return integers[..., 0::2]
@@ -82,7 +92,12 @@ def pack_signed(matrix: npt.NDArray[np.float32], scale: npt.NDArray[np.floating]
     """
     most = 2 ** (bits - 1)
     codes = np.rint(_grouped(matrix) / scale.astype(np.float32)[..., None]).clip(-most, most - 1)
-    rows: npt.NDArray[np.uint8] = codes.astype(np.int8).reshape(len(matrix), -1).T.reshape(-1).view(np.uint8)
+    return pack_signed_integers(codes.astype(np.int8).reshape(len(matrix), -1), bits)
+
+
+def pack_signed_integers(integers: npt.NDArray[np.int8], bits: int) -> npt.NDArray[np.uint8]:
+    """Integers [outputs, inputs], transposed and packed as by `pack_signed`."""
+    rows: npt.NDArray[np.uint8] = integers.T.reshape(-1).view(np.uint8)
     return rows if bits == 8 else np.bitwise_or(rows[0::2] & 15, rows[1::2] << 4)
 
 

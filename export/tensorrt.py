@@ -30,6 +30,7 @@ from export.graph import GraphBuilder
 from export.lowering import Precision
 from export.lowering_tensorrt import OPSETS, TensorRtLowering
 from export.payload import Payload
+from export.rounding import Rounder
 from export.stepped_graph import build_prefill_graph, build_step_graph, build_talker_graph
 
 WEIGHTS: Final = "weights.safetensors"
@@ -109,6 +110,7 @@ class TensorRtGraphs:
     """The graphs of one choice, not yet written."""
 
     choice: TensorRtChoice
+    rounder: Rounder | None = None
     payload: Payload = field(default_factory=Payload)
     graphs: dict[Role, GraphBuilder] = field(default_factory=dict)
 
@@ -127,9 +129,12 @@ class TensorRtGraphs:
             (folder / f"{role.value}.onnx").write_bytes(content)
 
 
-def build_tensorrt(source: TensorRtSource, choice: TensorRtChoice) -> TensorRtGraphs:
-    """Build all graphs of a choice; weights are only read when the payload is written."""
-    made = TensorRtGraphs(choice)
+def build_tensorrt(source: TensorRtSource, choice: TensorRtChoice, rounder: Rounder | None = None) -> TensorRtGraphs:
+    """Build all graphs of a choice; weights are only read when the payload is written.
+
+    `rounder`, where it has learnt of the voice (`export.quality_gate`), rounds the int4 matrices.
+    """
+    made = TensorRtGraphs(choice, rounder)
     full = Precision.FP32
     plan = FramePlan(
         config=source.talker, file=source.model_file, precision=choice.precision, head_precision=full,
@@ -152,7 +157,7 @@ def build_tensorrt(source: TensorRtSource, choice: TensorRtChoice) -> TensorRtGr
 def _begin(made: TensorRtGraphs, role: Role) -> tuple[GraphBuilder, TensorRtLowering]:
     form = made.choice.form
     graph = made.graphs[role] = GraphBuilder(role.value, made.payload, OPSETS[form])
-    return graph, TensorRtLowering(graph, form, made.choice.dtype)
+    return graph, TensorRtLowering(graph, form, made.choice.dtype, made.rounder)
 
 
 def fix_dimensions(model: ModelProto, sizes: Mapping[str, int]) -> ModelProto:

@@ -18,8 +18,8 @@ from export.inspect_bundle import judgement
 from export.lowering import Precision
 from export.payload import Payload
 from export.probe_texts import probe_ids
-from export.quality import Prober, Spoken, compare, log_softmax, measure
-from export.quality_gate import PROBE, QualityGate
+from export.quality import MOMENTS_FILE, PROBE_FILE, Prober, Spoken, compare, log_softmax, measure, portions
+from export.quality_gate import QualityGate
 from export.tensorrt import read_source
 from export.text_side import load_tokenizer
 from tests.tiny_checkpoint import write_checkpoint
@@ -44,11 +44,13 @@ class Full:
         full = Precision.FP32
         plan = FramePlan(source.talker, source.model_file, full, full, source.max_top_k, source.max_positions)
         gate = QualityGate(plan, Payload())
-        gate._full_payload.write(self.folder / GRAPHS.weights, lambda _: None)
-        for graph, name in ((gate._full_frame, GRAPHS.frame), (gate._full_probe, PROBE)):
+        gate._payload.write(self.folder / GRAPHS.weights, lambda _: None)
+        for graph, name in ((gate._frame, GRAPHS.frame), (gate._full_probe, PROBE_FILE), (gate._moments, MOMENTS_FILE)):
             (self.folder / name).write_bytes(graph.model(GRAPHS.weights).SerializeToString())
         self.table = np.load(self.folder / GRAPHS.text_table)
         self.codec = source.model_file.read("talker.model.codec_embedding.weight")
+        self.gamma = source.model_file.read("talker.model.layers.0.input_layernorm.weight")
+        self.predictor_gamma = source.model_file.read("talker.code_predictor.model.layers.0.input_layernorm.weight")
 
     def speak(self) -> tuple[Prober, list[Spoken]]:
         prober = Prober(self.folder, greedy(self.manifest))
@@ -70,10 +72,28 @@ def test_the_probe_chooses_what_stepping_chose(full: Full) -> None:
 
 
 def test_the_same_weights_differ_in_nothing(full: Full) -> None:
-    found = measure(full.manifest, full.folder, full.folder, full.texts, full.table, full.codec)
+    prober, spoken = full.speak()
+    found = measure(prober, prober, spoken)
     assert (found.agreement, found.divergence) == (1.0, 0.0)
     assert found.passed
     assert len(found.codebooks) == full.manifest.frame.codebooks
+
+
+def test_moments_are_those_of_what_a_matrix_was_given(full: Full) -> None:
+    prober, spoken = full.speak()
+    rows = np.concatenate([one.codec_rows + one.text_rows for one in spoken]).astype(np.float64)
+    given = rows / np.sqrt((rows**2).mean(axis=1, keepdims=True) + 1e-6) * full.gamma
+    moments = prober.moments(spoken)
+    np.testing.assert_allclose(moments["talker.layers.0.attention.qkv"], given.T @ given, rtol=1e-4, atol=1e-3)
+    predictor = moments["predictor.layers.0.attention.qkv"]
+    frames = sum(len(one.codes) for one in spoken)
+    unit = np.trace(predictor / (full.predictor_gamma[:, None] * full.predictor_gamma)) / len(predictor)
+    assert unit == pytest.approx(frames * full.manifest.frame.codebooks, rel=1e-3)
+    assert not any("head" in name for name in moments)
+
+
+def test_portions_keep_within_their_size() -> None:
+    assert portions({"a": 3, "b": 3, "c": 9, "d": 1}, 6) == [["a", "b"], ["c"], ["d"]]
 
 
 def test_compare_by_hand() -> None:
@@ -97,7 +117,7 @@ def test_a_bundle_below_the_gate_is_refused_and_forced(tmp_path: Path) -> None:
     assert quality is not None
     assert quality.forced
     assert not quality.passed
-    assert PROBE not in {path.name for path in (tmp_path / "bundle").iterdir()}
+    assert PROBE_FILE not in {path.name for path in (tmp_path / "bundle").iterdir()}
 
 
 def test_a_good_bundle_keeps_its_record_and_inspect_shows_it(tiny_checkpoint: Path, tmp_path: Path) -> None:

@@ -1,0 +1,100 @@
+"""Rounding that passes errors on: it keeps to its range, and layers put out less error than with nearest integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from export.quantise import (
+    block_size,
+    pack,
+    pack_integers,
+    pack_signed,
+    pack_signed_integers,
+    positive_scales,
+    scales,
+    unpack,
+    unpack_signed,
+)
+from export.rounding import Rounded, Rounder, best_scales, compensated
+
+OUTPUTS, INPUTS = 24, 256
+Floats = npt.NDArray[np.float32]
+
+
+def some_matrix() -> Floats:
+    return np.random.default_rng(1).standard_t(4, (OUTPUTS, INPUTS)).astype(np.float32)
+
+
+def some_inputs() -> Floats:
+    """Rows whose columns lean on few directions, as a layer's inputs do."""
+    random = np.random.default_rng(2)
+    directions = random.normal(0, 1, (20, INPUTS))
+    return (random.normal(0, 1, (500, 20)) @ directions + random.normal(0, 0.3, (500, INPUTS))).astype(np.float32)
+
+
+def values(rounded: Rounded) -> Floats:
+    found: Floats = rounded.integers.astype(np.float32) * np.repeat(rounded.scales, block_size(INPUTS), axis=1)
+    return found
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_outputs_change_less_than_with_the_nearest_integers(positive: bool) -> None:
+    matrix, given = some_matrix(), some_inputs()
+    moments = given.T.astype(np.float64) @ given
+    rounded = compensated(matrix, moments, 4, positive=positive)
+    plain = unpack(pack(matrix, 4), scales(matrix, 4), 4, INPUTS)
+    if positive:
+        plain = unpack_signed(pack_signed(matrix, positive_scales(matrix, 4), 4), positive_scales(matrix, 4), 4)
+        assert rounded.scales.min() > 0
+    error, before = (np.linalg.norm(given @ (found - matrix).T) for found in (values(rounded), plain))
+    assert error < 0.6 * before
+    assert rounded.integers.min() >= -8
+    assert rounded.integers.max() <= 7
+
+
+def test_without_correlation_every_weight_is_rounded_to_the_nearest() -> None:
+    matrix = some_matrix()
+    rounded = compensated(matrix, np.eye(INPUTS), 4, positive=False)
+    scale = np.repeat(rounded.scales, block_size(INPUTS), axis=1)
+    np.testing.assert_array_equal(rounded.integers, np.rint(matrix / scale).clip(-8, 7))
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_the_best_scale_is_no_worse_than_the_plain_one(positive: bool) -> None:
+    block = some_matrix()[:, : block_size(INPUTS)]
+    plain = (positive_scales if positive else scales)(block, 4)[:, 0]
+
+    def error(scale: Floats) -> Floats:
+        rounded = np.rint(block / scale[:, None]).clip(-8, 7) * scale[:, None]
+        total: Floats = (np.abs(rounded - block) ** 2.4).sum(axis=1)
+        return total
+
+    assert (error(best_scales(block, 4, positive=positive)) <= error(plain) * (1 + 1e-5)).all()
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_integers_survive_both_packings(bits: int) -> None:
+    random, most = np.random.default_rng(3), 2 ** (bits - 1)
+    integers = random.integers(-most, most, (OUTPUTS, INPUTS), dtype=np.int8)
+    scale = random.uniform(0.5, 2, (OUTPUTS, INPUTS // block_size(INPUTS))).astype(np.float32)
+    expected = integers * np.repeat(scale, block_size(INPUTS), axis=1)
+    np.testing.assert_array_equal(unpack(pack_integers(integers, bits), scale, bits, INPUTS), expected)
+    np.testing.assert_array_equal(unpack_signed(pack_signed_integers(integers, bits), scale, bits), expected)
+
+
+def test_a_matrix_is_rounded_once_for_each_kind_of_scale() -> None:
+    rounder, reads = Rounder(), []
+
+    def read() -> Floats:
+        reads.append(1)
+        return some_matrix()
+
+    rounder.learn({"a": np.eye(INPUTS), "odd": np.eye(100)})
+    assert rounder.can("a")
+    assert not rounder.can("odd")
+    first = rounder.round("a", read, 4, positive=False)
+    assert rounder.round("a", read, 4, positive=False) is first
+    assert rounder.round("a", read, 4, positive=True) is not first
+    assert len(reads) == 2
