@@ -40,7 +40,8 @@ _PICTURE: Final = re.compile(
 """Emoji, dingbats, box drawing, technical signs, and an escape character that began nothing."""
 _RUN: Final = re.compile(r"[\s\x1c-\x1f]+|([^\w\s])\1{3,}")
 _LAST_RUN: Final = re.compile(r"(?:\s+|([^\w\s])\1*)\Z")
-_BREAKS: Final = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_RETURN_AND_FEED: Final = re.compile("\r\n")
+_BREAKS: Final = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 def control_shaped(text: str) -> bool:
@@ -59,13 +60,13 @@ class Cleaner:
         self._reach = max([64, *map(len, listed)])
         self._given = 0
         self._cluster = self._unfinished = self._run = SpannedText.of("")
-        self._started = False
+        self._started = self._returned = False
 
     def feed(self, text: str) -> SpannedText:
         """Clean the next piece; the result continues what earlier calls gave."""
         raw = SpannedText.of(text, self._given)
         self._given += len(text)
-        return self._spaced(self._uncontrolled(self._composed(raw.sub(_INVISIBLE, ""))))
+        return self._spaced(self._uncontrolled(self._composed(self._one_break(raw.sub(_INVISIBLE, "")))))
 
     def finish(self) -> SpannedText:
         """What is left at the end of the stream. The cleaner may be fed again: offsets go on."""
@@ -75,8 +76,16 @@ class Cleaner:
         spaced = self._spaced(cleared)
         rest = self._run if self._run.text.strip() else end
         self._cluster = self._unfinished = self._run = end
-        self._started = False
+        self._started = self._returned = False
         return spaced + rest
+
+    def _one_break(self, piece: SpannedText) -> SpannedText:
+        """A carriage return and its line feed are one line break, also where a cut falls between them."""
+        if not piece.text:
+            return piece
+        continued = self._returned and piece.text[0] == "\n"
+        self._returned = piece.text[-1] == "\r"
+        return piece.slice(1 if continued else 0, len(piece)).sub(_RETURN_AND_FEED, "\r")
 
     def _composed(self, piece: SpannedText) -> SpannedText:
         """NFC, holding back the last character: a mark may follow."""

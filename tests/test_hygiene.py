@@ -6,7 +6,7 @@ import itertools
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.hygiene import Cleaner
@@ -71,6 +71,7 @@ def test_cleans(raw: str, expected: str) -> None:
     assert clean(raw) == expected
 
 
+@example("0\r\n0", [])
 @given(NASTY, st.lists(st.integers(0, 60), max_size=8))
 def test_any_cutting_gives_the_same(text: str, cuts: list[int]) -> None:
     places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
