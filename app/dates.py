@@ -17,6 +17,7 @@ _NAMES: Final = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
+MONTH_NAMES: Final = frozenset(name.lower() for name in _NAMES)
 _LONG: Final = {name.lower(): name for name in _NAMES} | MONTHS
 _ALSO_WORDS: Final = frozenset({"may", "march", "mar"})
 """In lower case these are months only before a year."""

@@ -1,7 +1,7 @@
 """The door of the text front end: text as it comes in, token ids of utterances out.
 
-Purpose: hygiene, segmentation, markup, normalisation, pronunciation and tokenisation, one after the other, so that a
-caller sees only pieces of ids with the text they speak and the place it came from.
+Purpose: hygiene, segmentation, reading, pronunciation and tokenisation, one after the other, so that a caller sees only
+pieces of ids with the text they speak and the place it came from.
 What it remembers is bounded by one segment. Nothing but what later text cannot change is given out.
 Knows: the order of the steps and what each kind of voice reads. Does not know: engines, sessions.
 
@@ -10,25 +10,23 @@ For one thread only (the tokenizer's law).
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from app.east_asian import EAST_ASIAN, normalize_east_asian
 from app.hygiene import Cleaner
-from app.language import LanguageGuess
-from app.markup import speak_addresses, strip_markup
-from app.normalizer import normalize
+from app.reading import Reading
 from app.segmenter import Segment, SegmentBounds, Segmenter
-from app.spans import SpannedText
-from app.speakable import speakable
+from app.text_piece import TextPiece
 from app.tokenizer import TextTokenizer
 from engines.errors import BundleError
 from engines.voice_files import front_end_info
 
-_SPACES: Final = re.compile(r"\s+")
-_WRAPPED_HYPHEN: Final = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_])")
+if TYPE_CHECKING:
+    from app.word_pieces import WordPieces
+
+__all__ = ["PHONE_BOUNDS", "TEXT_BOUNDS", "UNTOUCHED_BOUNDS", "Pronouncer", "TextFrontEnd", "TextPiece"]
+
 _BLOCK: Final = 16384
 """Characters worked on at a time, so that a large text needs no memory in proportion."""
 
@@ -39,29 +37,20 @@ UNTOUCHED_BOUNDS: Final = SegmentBounds(longest=600, shortest=600)
 """Text that is not normalised is spoken as it was given: sentences stay together up to about 40 s."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextPiece:
-    """A piece of one utterance."""
-
-    ids: tuple[int, ...]
-    ends_segment: bool
-    """Whether the utterance ends here; the next piece begins another."""
-    text: str
-    """What is spoken: normalised text, or phone symbols."""
-    span: tuple[int, int]
-    """Where it came from: characters [start, end) of all text fed so far."""
-
-
 class Pronouncer(Protocol):
     """Words to phone symbols; `app.phones.PhoneFrontEnd` is one."""
 
     def pronounce(self, text: str) -> str:
-        """Symbols of lower-case words and the marks `, . ? ! ; :`."""
+        """Symbols of words and the marks `, . ? ! ; :`."""
         ...
 
 
 class TextFrontEnd:
-    """Turns one stream of text into pieces of ids."""
+    """Turns one stream of text into pieces of ids.
+
+    With `words` a segment comes in several pieces, each as soon as it is certain, for voices that take text while they
+    speak; without, a segment is one piece. A voice that reads phones pronounces whole segments, `words` or not.
+    """
 
     def __init__(
         self,
@@ -69,23 +58,33 @@ class TextFrontEnd:
         *,
         language: str = "auto",
         normalize: bool = True,
+        words: bool = False,
         pronouncer: Pronouncer | None = None,
         bounds: SegmentBounds | None = None,
     ) -> None:
         self._tokenizer = tokenizer
-        self._language = language.lower()
-        self._guess = LanguageGuess()
-        self._normalize = normalize
         self._pronouncer = pronouncer
         self._wished = bounds
         if bounds is None:
             bounds = PHONE_BOUNDS if pronouncer else TEXT_BOUNDS if normalize else UNTOUCHED_BOUNDS
+        self._reading = Reading(language=language, normalize=normalize, for_lexicon=pronouncer is not None)
+        self._words: WordPieces | None = None
+        if words and pronouncer is None:
+            from app.word_pieces import WordPieces
+
+            self._words = WordPieces(tokenizer, self._reading)
         self._cleaner = Cleaner(tokenizer.control_strings)
-        self._segmenter = Segmenter(bounds)
+        self._segmenter = Segmenter(replace(bounds, forward=self._words is not None))
 
     @classmethod
     def open(
-        cls, bundle: Path, *, language: str = "auto", normalize: bool = True, bounds: SegmentBounds | None = None
+        cls,
+        bundle: Path,
+        *,
+        language: str = "auto",
+        normalize: bool = True,
+        words: bool = False,
+        bounds: SegmentBounds | None = None,
     ) -> TextFrontEnd:
         """The front end a bundle's voice needs. Raises `BundleError`."""
         info = front_end_info(bundle)
@@ -98,12 +97,17 @@ class TextFrontEnd:
             except (OSError, ValueError, KeyError) as error:
                 raise BundleError(f"cannot read the lexicon of {bundle}: {error}; export the bundle again") from error
         tokenizer = TextTokenizer.open(info.tokenizer)
-        return cls(tokenizer, language=language, normalize=normalize, pronouncer=pronouncer, bounds=bounds)
+        return cls(tokenizer, language=language, normalize=normalize, words=words, pronouncer=pronouncer, bounds=bounds)
 
-    def fresh(self, *, language: str = "auto", normalize: bool = True) -> TextFrontEnd:
+    def fresh(self, *, language: str = "auto", normalize: bool = True, words: bool = False) -> TextFrontEnd:
         """One for another stream of text, sharing what this one has opened; both belong to the same thread."""
         return TextFrontEnd(
-            self._tokenizer, language=language, normalize=normalize, pronouncer=self._pronouncer, bounds=self._wished
+            self._tokenizer,
+            language=language,
+            normalize=normalize,
+            words=words,
+            pronouncer=self._pronouncer,
+            bounds=self._wished,
         )
 
     def feed(self, text: str) -> list[TextPiece]:
@@ -112,6 +116,8 @@ class TextFrontEnd:
         for start in range(0, len(text), _BLOCK):
             cleaned = self._cleaner.feed(text[start : start + _BLOCK])
             pieces += self._speak(self._segmenter.feed(cleaned))
+        if self._words is not None and (early := self._words.more(self._segmenter.open_text())) is not None:
+            pieces.append(early)
         return pieces
 
     def finish(self) -> list[TextPiece]:
@@ -126,33 +132,19 @@ class TextFrontEnd:
         return self._tokenizer.instruct_ids(cleaned.text)
 
     def _speak(self, segments: list[Segment]) -> list[TextPiece]:
-        return [piece for segment in segments if (piece := self._piece(segment)) is not None]
+        make = self._piece if self._words is None else self._last_piece
+        return [piece for segment in segments if (piece := make(segment)) is not None]
+
+    def _last_piece(self, segment: Segment) -> TextPiece | None:
+        return self._words.close(segment.words) if self._words is not None else None
 
     def _piece(self, segment: Segment) -> TextPiece | None:
         """One segment is one piece; None where there is nothing to say."""
-        span = segment.words.span()
-        spoken = self._spoken(segment).text
+        words = segment.words
+        spoken = self._reading.read(words, self._reading.language_of(words.text), torn=segment.torn).text
         if not any(character.isalnum() for character in spoken):
             return None
         if self._pronouncer is not None:
             spoken = self._pronouncer.pronounce(spoken)
         ids = self._tokenizer.body_ids(spoken)
-        return TextPiece(ids=ids, ends_segment=True, text=spoken, span=span) if ids else None
-
-    def _spoken(self, segment: Segment) -> SpannedText:
-        words = segment.words
-        if self._normalize:
-            words = strip_markup(words)
-            language = self._language_of(words.text)
-            if language == "english":
-                words = normalize(speak_addresses(words))
-            elif language in EAST_ASIAN:
-                words = normalize_east_asian(words, language)
-            words = words.sub(_WRAPPED_HYPHEN, "-").sub(_SPACES, " ").strip()
-        return words if self._pronouncer is None else speakable(words, "," if segment.torn else ".")
-
-    def _language_of(self, text: str) -> str:
-        """What `text` is read as: a lexicon's language, else what the caller said, else what it looks like."""
-        if self._pronouncer is not None:
-            return "english"
-        return self._guess.of(text) if self._language == "auto" else self._language
+        return TextPiece(ids=ids, ends_segment=True, text=spoken, span=words.span()) if ids else None

@@ -64,6 +64,8 @@ class SegmentBounds:
     """A shorter sentence is spoken together with the next one."""
     first_clause: int | None = None
     """The first segment may end at the first clause mark at or after this length, so that a live text starts early."""
+    forward: bool = False
+    """Never cut before words that were passed, so that they can be given out while the segment is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,12 @@ class Segmenter:
         self._sentence = self._clause = self._joint = self._space = self._gap = 0
         """Last cuts so far (0: none): after a short sentence, after a clause, before a word that begins a phrase,
         between words, at any space."""
+
+    def open_text(self) -> SpannedText:
+        """The segment under way as far as it was looked at. With `SegmentBounds.forward` all of it but its last word is
+        certain to stay in it."""
+        seen = self._pending.slice(0, self._scan)
+        return seen.slice(len(seen) - len(seen.text.lstrip()), len(seen))
 
     def feed(self, piece: SpannedText) -> list[Segment]:
         """Take the next piece; give the segments that are now certain."""
@@ -181,7 +189,7 @@ class Segmenter:
         elif character == "\n":
             if text[start] == "#" or text.startswith("\n", place + 1) or _LIST_MARK.match(text, place + 1):
                 return place + 1
-            self._space = place - start
+            self._space = self._gap = place - start
         elif character == " ":
             if text[start + self._gap + 1 : place] in _PHRASE_WORDS:
                 self._joint = self._gap
@@ -190,7 +198,10 @@ class Segmenter:
                 self._space = place - start
         elif character in _WIDE_CLAUSE or (character in _CLAUSE and text[place + 1 : place + 2].isspace()):
             self._clause = place + 1 - start
-            if self._early is not None and self._weight + 1 >= self._early:
+            early = self._early
+            if early is None and self._bounds.forward:
+                early = self._bounds.longest * 2 // 3
+            if early is not None and self._weight + 1 >= early:
                 return place + 1
         return None
 
@@ -216,6 +227,9 @@ class Segmenter:
 
     def _best_cut(self, reached: int) -> int:
         """Where to cut a segment that is full after `reached` characters."""
+        if self._bounds.forward:
+            self._torn = True
+            return self._gap or reached
         for cut in (self._sentence, self._clause):
             if cut > reached // 4:  # a shorter one would leave a scrap
                 return cut

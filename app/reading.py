@@ -1,0 +1,50 @@
+"""How one stream of text is read: which rules apply to its segments.
+
+Purpose: markup, language, normalisation, and for voices with a lexicon the reduction to words and marks, in order.
+Knows: the order of the steps. Does not know: segmentation, tokens, bundles.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from app.east_asian import EAST_ASIAN, normalize_east_asian
+from app.language import LanguageGuess
+from app.markup import speak_addresses, strip_markup
+from app.normalizer import normalize
+from app.spans import SpannedText
+from app.speakable import speakable
+
+_SPACES: Final = re.compile(r"\s+")
+_WRAPPED_HYPHEN: Final = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_])")
+
+
+class Reading:
+    """The choices of one stream; remembers only which language it seemed to be in."""
+
+    def __init__(self, *, language: str, normalize: bool, for_lexicon: bool) -> None:
+        self.normalize = normalize
+        self._for_lexicon = for_lexicon
+        self._language = "english" if for_lexicon else language.lower()
+        self._guess = LanguageGuess()
+
+    @property
+    def guesses(self) -> bool:
+        """Whether the language is found from the text."""
+        return self._language == "auto"
+
+    def language_of(self, text: str) -> str:
+        """What `text` is read as: what the caller said, else what it looks like; "" for a language without rules."""
+        return self._guess.of(text) if self.guesses else self._language
+
+    def read(self, words: SpannedText, language: str, *, torn: bool = False) -> SpannedText:
+        """A segment, or a part of one, as it is spoken."""
+        if self.normalize:
+            words = strip_markup(words)
+            if language == "english":
+                words = normalize(speak_addresses(words))
+            elif language in EAST_ASIAN:
+                words = normalize_east_asian(words, language)
+            words = words.sub(_WRAPPED_HYPHEN, "-").sub(_SPACES, " ").strip()
+        return speakable(words, "," if torn else ".") if self._for_lexicon else words

@@ -1,0 +1,112 @@
+"""Words of a segment given out while the segment is still open.
+
+Purpose: a voice that reads one token per frame can begin with the first words of a sentence. Only words are given that
+neither normalisation nor tokenisation would change with what follows: joined, the ids of a segment's pieces are the ids
+of the whole segment.
+What it remembers: the text and ids of the open segment.
+Knows: where a rule of normalisation cannot reach across. Does not know: where segments end.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from app.abbreviations import DAYS, MONTHS
+from app.dates import MONTH_NAMES
+from app.measures import UNITS
+from app.reading import Reading
+from app.spans import SpannedText
+from app.text_piece import TextPiece
+from app.tokenizer import TextTokenizer
+
+_ENOUGH_TO_GUESS: Final = 32
+"""Characters of a segment that show its language; before them nothing is given out."""
+_BETWEEN_WORDS: Final = re.compile(r"(?<!\S)([a-z']+)[,;:]?(\s)(?=([a-z']+)[,;:]?\s)")
+"""A space between two plain words, the second of which is complete."""
+_REACHING: Final = frozenset(
+    {
+        "of",
+        "a",
+        "an",
+        "the",
+        "to",
+        "x",
+        "sq",
+        "thousand",
+        "million",
+        "billion",
+        "trillion",
+        *MONTH_NAMES,
+        *MONTHS,
+        *DAYS,
+    }
+    | {unit.lower() for unit in UNITS}
+)
+"""Plain words that a rule may take together with a neighbour."""
+_BRACKETS: Final = (("[", "]"), ("<", ">"), ("(", ")"))
+
+
+def certain_length(text: str) -> int:
+    """How many characters of an open segment stay as they are read, whatever follows; 0 for none."""
+    best = 0
+    for found in _BETWEEN_WORDS.finditer(text):
+        if found.group(1) in _REACHING or found.group(3) in _REACHING:
+            continue
+        place = found.start(2)
+        if all(text.count(left, 0, place) == text.count(right, 0, place) for left, right in _BRACKETS):
+            best = place
+    return best
+
+
+class WordPieces:
+    """Gives out the segments of one stream word by word."""
+
+    def __init__(self, tokenizer: TextTokenizer, reading: Reading) -> None:
+        self._tokenizer = tokenizer
+        self._reading = reading
+        self._restart()
+
+    def _restart(self) -> None:
+        self._given = 0
+        """Characters of the segment's own text that were given out."""
+        self._text = ""
+        self._ids: tuple[int, ...] = ()
+        self._language: str | None = None
+
+    def more(self, segment: SpannedText) -> TextPiece | None:
+        """The words of the open segment that have become certain, if any. `segment` is all of it so far."""
+        certain = certain_length(segment.text)
+        if certain <= self._given or not self._know_language(segment.text, whole=False):
+            return None
+        return self._piece(segment.slice(self._given, certain), ends=False)
+
+    def close(self, segment: SpannedText) -> TextPiece | None:
+        """The rest of the segment; None if there was nothing to say in all of it."""
+        self._know_language(segment.text, whole=True)
+        piece = self._piece(segment.slice(self._given, len(segment)), ends=True)
+        self._restart()
+        return piece
+
+    def _know_language(self, text: str, *, whole: bool) -> bool:
+        """The language is judged once, by the same characters however the text was cut."""
+        if self._language is None and (whole or not self._reading.guesses or len(text) >= _ENOUGH_TO_GUESS):
+            self._language = self._reading.language_of(text[:_ENOUGH_TO_GUESS])
+        return self._language is not None
+
+    def _piece(self, part: SpannedText, *, ends: bool) -> TextPiece | None:
+        spoken = self._reading.read(part, self._language or "").text
+        text = f"{self._text} {spoken}" if self._text and spoken and self._reading.normalize else self._text + spoken
+        ids = self._tokenizer.body_ids(text) if any(map(str.isalnum, text)) else ()
+        if ids[: len(self._ids)] == self._ids:
+            new = ids[len(self._ids) :]
+        elif ends:
+            new = self._tokenizer.body_ids(spoken)
+        else:
+            return None
+        if not ends:
+            self._given += len(part)
+            self._text, self._ids = text, ids
+        if not new and not (ends and self._ids):
+            return None
+        return TextPiece(ids=new, ends_segment=ends, text=spoken, span=part.span())

@@ -1,0 +1,123 @@
+"""Words given out early: joined they are the whole segment, whatever the cutting, and what is said early stays said."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.front_end import TextFrontEnd, TextPiece
+from app.reading import Reading
+from app.segmenter import SegmentBounds
+from app.spans import SpannedText
+from app.word_pieces import certain_length
+from tests.spoken_english import SPOKEN
+from tests.test_tokenizer import CONTROL_IDS, SPECIAL, TEXT
+
+CASES = [written for table in SPOKEN.values() for written in table]
+STREAM = st.lists(
+    st.one_of(
+        st.sampled_from(CASES),
+        st.sampled_from(
+            ["and then they went away", "it is said that", "[a link", "](http://a.b)", "**bold", "words**", *SPECIAL]
+        ),
+        st.sampled_from(
+            [".", "!", "\n\n", "\n- ", ",", "\u4f60\u597d\u3002", "<b>", "und das ist nicht", "('", "\x00"]
+        ),
+        st.text(st.characters(max_codepoint=0x2FF), max_size=6),
+    ),
+    max_size=14,
+).map(" ".join)
+
+
+def open_words(*, normalize: bool = True, language: str = "english", longest: int = 180) -> TextFrontEnd:
+    bounds = SegmentBounds(longest=longest) if normalize else None
+    return TextFrontEnd(TEXT, language=language, normalize=normalize, words=True, bounds=bounds)
+
+
+def utterances(pieces: list[TextPiece]) -> list[tuple[int, ...]]:
+    """The ids of each utterance, as a session feeds them."""
+    found: list[tuple[int, ...]] = []
+    ids: tuple[int, ...] = ()
+    for piece in pieces:
+        ids += piece.ids
+        if piece.ends_segment:
+            found.append(ids)
+            ids = ()
+    assert not ids
+    return found
+
+
+def feed(front_end: TextFrontEnd, *texts: str) -> list[TextPiece]:
+    found = [piece for text in texts for piece in front_end.feed(text)]
+    return found + front_end.finish()
+
+
+def test_a_sentence_begins_with_its_first_words() -> None:
+    front_end = open_words()
+    words = ("It is", " said that", " he", " never", " paid", " $3.50", " for", " it", ". An")
+    said = [[(piece.text, piece.ends_segment) for piece in front_end.feed(word)] for word in words]
+    assert said == [
+        [], [("It is", False)], [("said", False)], [("that", False)], [("he", False)], [("never", False)], [], [],
+        [("paid three dollars and fifty cents for it.", True)],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("written", CASES)
+def test_reading_in_parts_is_reading_the_whole(written: str) -> None:
+    whole = f"they said {written} and so it went on with them"
+    reading = Reading(language="english", normalize=True, for_lexicon=False)
+    expected = reading.read(SpannedText.of(whole), "english").text
+    for end in range(len(whole)):
+        cut = certain_length(whole[:end])
+        if cut:
+            parts = (SpannedText.of(whole[:cut]), SpannedText.of(whole[cut:]))
+            assert " ".join(reading.read(part, "english").text for part in parts) == expected
+
+
+@given(STREAM, st.sampled_from(["english", "auto"]), st.booleans())
+def test_joined_pieces_are_the_segment(text: str, language: str, normalized: bool) -> None:
+    by_letters = feed(open_words(language=language, normalize=normalized), *text)
+    at_once = feed(open_words(language=language, normalize=normalized), text)
+    assert utterances(by_letters) == utterances(at_once)
+    assert all(not CONTROL_IDS & set(piece.ids) for piece in by_letters)
+    places = [place for piece in by_letters for place in piece.span]
+    assert places == sorted(places)
+
+
+@given(STREAM, st.lists(st.integers(0, 200), max_size=6))
+def test_any_cutting_gives_the_same_utterances(text: str, cuts: list[int]) -> None:
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    parts = [text[a:b] for a, b in itertools.pairwise(places)]
+    assert utterances(feed(open_words(longest=60), *parts)) == utterances(feed(open_words(longest=60), text))
+
+
+@given(st.lists(st.sampled_from(["sun", "moon", "went", "home", "they", "saw"]), min_size=1, max_size=120))
+def test_long_text_without_marks_flows(words: list[str]) -> None:
+    front_end = open_words(longest=60)
+    text = " ".join(words)
+    pieces = feed(front_end, *text)
+    assert " ".join(piece.text for piece in pieces if piece.text) == text
+    assert all(len(piece.text) <= 60 for piece in pieces)
+
+
+def test_nothing_to_say_ends_nothing() -> None:
+    assert feed(open_words(), "... !!! \U0001f600 --- ...") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "certain"),
+    [
+        ("they went home again ", "they went home"),
+        ("they went home again", "they went"),
+        ("it took five million dollars ", "it took"),
+        ("see [the page over there ", ""),
+        ("they met on the 5th of may this year ", "they met on the 5th of may this"),
+        ("they met on the 5th of may this", "they met"),
+        ("5 km from here to there ", "5 km from"),
+    ],
+)
+def test_what_is_certain(text: str, certain: str) -> None:
+    assert text[: certain_length(text)] == certain
