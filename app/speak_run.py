@@ -30,8 +30,8 @@ from app.sink import Sink
 from app.speaker import SpeakerSink
 from app.text_source import from_descriptor, from_words
 from app.wishes import Wishes
-from engines.contract import SpeechRequest, VoiceInfo
-from engines.voice_files import voice_info
+from engines.contract import Pace, SpeechRequest, VoiceInfo
+from engines.voice_files import reads_while_speaking, voice_info
 
 if TYPE_CHECKING:
     from app.front_end import TextFrontEnd
@@ -123,7 +123,12 @@ class _Run:
         from app.front_end import TextFrontEnd
 
         wishes = self._wishes
-        return TextFrontEnd.open(wishes.bundle, language=wishes.language, normalize=wishes.normalize)
+        return TextFrontEnd.open(
+            wishes.bundle,
+            language=wishes.language,
+            normalize=wishes.normalize,
+            words=reads_while_speaking(wishes.bundle, wishes.layout),
+        )
 
     def _request(self, seed: int, front_end: TextFrontEnd) -> SpeechRequest:
         wishes = self._wishes
@@ -135,6 +140,7 @@ class _Run:
             sampling=wishes.sampling,
             seed=seed,
             max_frames=wishes.max_frames,
+            pace=Pace.REALTIME if wishes.output in {None, STDOUT} else Pace.FAST,  # a pipe may lead to ears
             keep_codes=wishes.save_codes is not None,
         )
 

@@ -23,6 +23,7 @@ from app.session import FrontEnd
 from app.threads import in_thread
 from engines.contract import EngineStatistics, VoiceInfo
 from engines.errors import SpeechError
+from engines.voice_files import reads_while_speaking
 
 
 class VoiceError(SpeechError):
@@ -158,13 +159,14 @@ class BundleReader:
         from app.front_end import TextFrontEnd
 
         self._opened = TextFrontEnd.open(bundle)
+        self._words = reads_while_speaking(bundle)
         warm = self.front_end("english")  # the first text pays for tables that are built on first use
         warm.feed("On 3 May 2026 it cost $12.50, or about 7 km. Warm?")
         warm.finish()
 
     def front_end(self, language: str) -> FrontEnd:
         """For one stream of text."""
-        return self._opened.fresh(language=language)
+        return self._opened.fresh(language=language, words=self._words)
 
     def instruct_ids(self, instruct: str) -> tuple[int, ...]:
         """Ids of an instruct message."""

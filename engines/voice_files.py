@@ -1,6 +1,7 @@
 """What may be known of a bundle without opening an engine.
 
-Purpose: two questions: what kind of text does this voice read, and which files say so; and what may a client ask of it.
+Purpose: three questions: what kind of text does this voice read, and which files say so; may it begin before a sentence
+is known; and what may a client ask of it.
 Knows: the manifest. Does not know: tokenizers, lexicons, how text is read, graphs.
 """
 
@@ -8,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engines.contract import FrontEndInfo, VoiceInfo
-from engines.manifest import Manifest, read_manifest
+from engines.contract import FrontEndInfo, Layout, VoiceInfo
+from engines.manifest import Manifest, ModelType, read_manifest
 
 
 def front_end_info(bundle: Path) -> FrontEndInfo:
@@ -39,3 +40,10 @@ def describe_voice(name: str, manifest: Manifest) -> VoiceInfo:
         samples_per_frame=manifest.frame.samples_per_frame,
         codebooks=manifest.frame.codebooks,
     )
+
+
+def reads_while_speaking(bundle: Path, layout: Layout = Layout.AUTO) -> bool:
+    """Whether a voice in this layout may begin with the first words of a sentence. Raises `BundleError`."""
+    if layout is Layout.AUTO:
+        return read_manifest(bundle).model_type is ModelType.BASE
+    return layout is Layout.STREAMING
