@@ -23,6 +23,7 @@ from app.socket_sink import Listening, Pace, SendBlock, SocketSink
 from app.text_stream import ContextIdleError, TextStream
 from app.voices import Voice, VoiceError, VoiceTable
 from engines.contract import End, Sampling, SpeechRequest
+from engines.contract import Pace as EnginePace
 from engines.errors import EngineBusyError, EngineClosedError, RequestError, SpeechError
 
 _log = logging.getLogger(__name__)
@@ -101,6 +102,7 @@ def plan(message: ContextStart, voices: VoiceTable) -> Plan:
         seed=secrets.randbits(31) if wishes.seed is None else wishes.seed,
         max_frames=message.max_frames,
         initial_codec_chunk_frames=message.initial_codec_chunk_frames,
+        pace=EnginePace(message.pace),
     )
     return Plan(voice=voice, audio=audio, request=request, instruct=message.instruct or "", fast=message.pace == "fast")
 

@@ -24,6 +24,7 @@ from engines.costs import CostModel
 from engines.manifest import FrameSpec
 from engines.runaway import RunawayTally
 from engines.scheduler import Scheduler
+from engines.timing import Timeline, Work
 from engines.utterance import LiveUtterance
 
 _LEAST_WAIT_MS = 0.1
@@ -58,13 +59,14 @@ class CodecLoop:
         costs: CostModel,
         *,
         policy: CodecPolicy,
+        timeline: Timeline,
         tally: RunawayTally,
         slot_free: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:
         """`slot_free` is called when a slot was given back."""
         self._frame, self._codec, self._scheduler, self._costs = frame, codec, scheduler, costs
-        self._policy, self._tally = policy, tally
+        self._policy, self._tally, self._timeline = policy, tally, timeline
         self._slot_free, self._clock = slot_free, clock
         self._ceiling = codec.most_frames  # of the present tick
         self._streams: dict[int, CodecStream] = {}
@@ -89,7 +91,7 @@ class CodecLoop:
         }
         due = [slot for slot, wait_ms in waits_ms.items() if wait_ms == 0.0]
         if due:
-            urgent = min((self._streams[slot] for slot in due), key=lambda stream: stream.in_hand_ms(now))
+            urgent = min((self._streams[slot] for slot in due), key=lambda stream: stream.urgency_ms(now))
             self._decode(*self._company(urgent, waits_ms, costs))
         if due or ended:
             return 0.0
@@ -113,6 +115,10 @@ class CodecLoop:
         self._slot_free()
         if stop.runaway:
             self._tally.ended()
+        if utterance.progress.heard_from is not None:
+            done = utterance.progress
+            started = utterance.ready_at + (done.first_audio_ms or 0.0) / 1000.0
+            self._timeline.add(Work.SOUND, started, self._clock(), (stream.slot,), done.samples, utterance.number)
         utterance.finish(stop)
 
     def _wait_ms(self, stream: CodecStream, costs: Costs, now: float) -> float | None:
@@ -128,6 +134,8 @@ class CodecLoop:
     def _gather_ms(self, stream: CodecStream, costs: Costs, now: float) -> float | None:
         """How long a block of frames that still come can be gathered; answers as `_wait_ms` does."""
         utterance, gathered = stream.utterance, stream.utterance.frames.used
+        if not utterance.realtime:
+            return 0.0 if utterance.starved or gathered >= self._most(stream) else None
         in_hand_ms = stream.in_hand_ms(now)
         if in_hand_ms <= 0.0:
             return 0.0 if utterance.starved or gathered >= self._start_block(stream, costs) else None
@@ -189,5 +197,7 @@ class CodecLoop:
         now = self._clock()
         took_ms = 1000.0 * (now - began)
         self._costs.codec_took(len(company) * frames, took_ms)
+        slots = tuple(stream.slot for stream in company)
+        self._timeline.add(Work.CODEC, began, now, slots, len(company) * frames)
         for sound, stream in zip(pcm, company, strict=True):
             stream.hand_over(sound, now, took_ms / len(company))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from engines.contract import Pcm
 from engines.errors import RingClosedError
 from engines.manifest import FrameSpec
+from engines.pacing import PATIENCE_MS
 from engines.runaway import SilenceDetector
 from engines.utterance import LiveUtterance
 
@@ -30,7 +31,7 @@ class CodecStream:
         self._attempt = 0
         self._cut = False  # this attempt's sound goes out no further: it was silent for too long
         self._judged = False
-        self._heard_from = 0.0  # when its first sample was there, seconds; later by as much as the sound has paused
+        self._last_at = utterance.ready_at  # when it last got something decoded, seconds
 
     @property
     def over(self) -> bool:
@@ -70,10 +71,21 @@ class CodecStream:
         return True
 
     def in_hand_ms(self, now: float) -> float:
-        """Sound made and not yet played by a listener who does not pause; below 0 when it has run out."""
-        if self.decoded == 0:
+        """Sound decoded and not yet played by a listener who does not pause; below 0 when it has run out.
+
+        Sound that was not even fetched is certainly not played.
+        """
+        heard_from = self.utterance.progress.heard_from
+        if heard_from is None:
             return 0.0
-        return self.decoded * self._frame.frame_ms - 1000.0 * (now - self._heard_from)
+        unread_ms = 1000.0 * self.utterance.pcm.used / self._frame.sample_rate_hz
+        return max(self.decoded * self._frame.frame_ms - 1000.0 * (now - heard_from), unread_ms)
+
+    def urgency_ms(self, now: float) -> float:
+        """What streams are served by, least first: sound in hand, or patience where nobody listens in real time."""
+        if self.utterance.realtime:
+            return self.in_hand_ms(now)
+        return PATIENCE_MS - 1000.0 * (now - self._last_at)
 
     def hand_over(self, pcm: Pcm, now: float, took_ms: float) -> None:
         """Give a block of sound to the listener; `took_ms`: what it cost the codec."""
@@ -82,6 +94,7 @@ class CodecStream:
         if room is not None:
             self._cut = True
             pcm = pcm[:room]
+        ran_out = progress.heard_from is None or self.in_hand_ms(now) <= 0.0  # before there is more
         try:
             utterance.pcm.write_nowait(pcm)
         except RingClosedError:
@@ -89,8 +102,9 @@ class CodecStream:
             return
         if self.decoded == 0:
             progress.first_audio_ms = 1000.0 * (now - utterance.ready_at)
-        if self.in_hand_ms(now) <= 0.0:
-            self._heard_from = now - self.decoded * self._frame.frame_ms / 1000.0
+        self._last_at = now
+        if ran_out:
+            progress.heard_from = now - self.decoded * self._frame.frame_ms / 1000.0
         self.start_block = None
         self.decoded += len(pcm) // self._frame.samples_per_frame
         progress.samples += len(pcm)

@@ -45,6 +45,15 @@ class Sampling:
     repetition_penalty: float | None = None
 
 
+class Pace(str, Enum):
+    """How an utterance is listened to."""
+
+    REALTIME = "realtime"
+    """Somebody listens as it comes: its sound must not run out."""
+    FAST = "fast"
+    """As soon as can be, for a file: it takes what real-time utterances leave."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeechRequest:
     """One utterance to speak; its text follows through `Utterance.feed`."""
@@ -63,6 +72,7 @@ class SpeechRequest:
     """Cap by the caller; the bundle's own limits hold besides."""
     initial_codec_chunk_frames: int | None = None
     """Frames of the first block of sound; None lets the engine choose."""
+    pace: Pace = Pace.REALTIME
     keep_codes: bool = False
     """Keep the frames' codes for `Outcome.codes`."""
 
@@ -86,6 +96,8 @@ class Outcome:
     """Frames made by the talker."""
     samples: int = 0
     """Samples written to the ring."""
+    waited_ms: float = 0.0
+    """From the first text that allows a start until a slot was free."""
     prefill_ms: float = 0.0
     first_audio_ms: float | None = None
     """From the first text that allows a start to the first sample in the ring."""
@@ -209,6 +221,8 @@ class EngineStatistics:
     """How long the longest piece of work under way has been running; growing without end means a hung device."""
     failure: str | None
     """Why the engine ended, if it failed."""
+    real_time_streams: int = 0
+    """Real-time utterances this device holds at once, by what it costs now; never more than `slots`."""
     runaways_retried: int = 0
     """Utterances that ran away before anything audible and were begun again, since the start."""
     runaways_ended: int = 0

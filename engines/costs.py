@@ -3,7 +3,9 @@
 Purpose: keep moving averages that the block policy decides by. Knows: milliseconds. Does not know: clocks, models.
 
 The codec's time is taken as a line, call + frames * per_frame, fitted to the recent calls (older ones fade). Until
-calls of different sizes were seen, all of the time is put on the frames. Two threads report, each its own kind;
+calls of different sizes were seen, all of the time is put on the frames. A step's duration is kept for each number of
+streams; `warm_up` sees them all, and later ones scale what was seen, so that a device that slows down (heat, power,
+company) is known to be slower at every size. Two threads report, each its own kind;
 `snapshot` may be called from any.
 """
 
@@ -24,12 +26,31 @@ class CostModel:
         self._frame_ms = frame_ms
         self._lock = threading.Lock()
         self._step_ms: float | None = None
+        self._run_ms: dict[int, float] = {}  # by streams, as `step_lasts` was told
+        self._slower = 1.0  # than then
         self._sums = [0.0] * 5  # weights, frames, ms, frames squared, frames * ms
 
     def step_took(self, ms: float) -> None:
         """One more frame of an utterance cost the talker that long."""
         with self._lock:
             self._step_ms = ms if self._step_ms is None else _FADE * self._step_ms + (1.0 - _FADE) * ms
+
+    def step_lasts(self, streams: int, ms: float) -> None:
+        """A frame of so many streams takes the talker's graph that long, carefully measured."""
+        with self._lock:
+            self._run_ms[streams] = max(ms, 1e-6)
+
+    def step_ran(self, streams: int, ms: float) -> None:
+        """A frame of so many streams took the talker's graph that long just now."""
+        with self._lock:
+            known = self._run_ms.get(streams)
+            if known is not None:
+                self._slower = _FADE * self._slower + (1.0 - _FADE) * ms / known
+
+    def step_ms_of(self) -> dict[int, float]:
+        """The duration of a step by the streams in it, as known now; empty where nothing was measured."""
+        with self._lock:
+            return {streams: ms * self._slower for streams, ms in self._run_ms.items()}
 
     def codec_took(self, frames: int, ms: float) -> None:
         """One codec call of that many frames took that long."""

@@ -12,12 +12,14 @@ reason.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
+from engines.admission import real_time_streams
 from engines.bundle import Bundle, open_bundle
 from engines.codec import Codec
 from engines.codec_loop import CodecLoop, CodecPolicy
@@ -34,6 +36,7 @@ from engines.sampling import resolve_sampling
 from engines.scheduler import Scheduler
 from engines.talker import Talker
 from engines.talker_loop import TalkerLoop
+from engines.timing import Span, Timeline
 from engines.utterance import LiveUtterance, Stop
 from engines.voice_files import describe_voice
 from engines.warm_up import warm_up
@@ -63,14 +66,16 @@ class SpeechEngine:
         self._codec = Codec(codec_runner, manifest, config.slots, config.codec_chunk_frames)
         self._prompts = PromptBuilder(bundle)
         self._costs = CostModel(manifest.frame.frame_ms)
-        self._scheduler = Scheduler(config.slots, config.max_waiting)
-        self._tally = RunawayTally()
+        self._scheduler = Scheduler(config.slots, config.max_waiting, self._held if config.admission else None)
+        self._tally, self._timeline, self._numbers = RunawayTally(), Timeline(), itertools.count()
         talker_loop = TalkerLoop(
             bundle,
             self._talker,
             self._scheduler,
             self._costs,
             loop_frames=round(1000.0 * config.runaway_loop_s / manifest.frame.frame_ms),
+            comfortable_ms=1000.0 * config.comfortable_s,
+            timeline=self._timeline,
             tally=self._tally,
             frames_ready=self._ring_codec,
             clock=clock,
@@ -89,6 +94,7 @@ class SpeechEngine:
             self._scheduler,
             self._costs,
             policy=policy,
+            timeline=self._timeline,
             tally=self._tally,
             slot_free=self._ring_talker,
             clock=clock,
@@ -140,6 +146,7 @@ class SpeechEngine:
             pcm=self._pcm_ring(),
             wake=self._ring_both,
             clock=self._clock,
+            number=next(self._numbers),
         )
         self._scheduler.enter(utterance)
         self._talker_worker.start()
@@ -158,9 +165,14 @@ class SpeechEngine:
             codec_frame_ms=costs.codec_frame_ms,
             busy_s=max(self._talker_worker.busy_s, self._codec_worker.busy_s),
             failure=self._failure,
+            real_time_streams=self._held(),
             runaways_retried=runaways.retried,
             runaways_ended=runaways.ended,
         )
+
+    def timeline(self) -> list[Span]:
+        """The last few thousand pieces of work, for people who want to see."""
+        return self._timeline.spans()
 
     def close(self) -> None:
         """Cancel what is left, at the next frame boundary, and end the threads; idempotent."""
@@ -184,6 +196,10 @@ class SpeechEngine:
         self.close()
 
     # -- inside -----------------------------------------------------------------------------------------------------
+
+    def _held(self) -> int:
+        """Real-time utterances this device holds, by what it costs now."""
+        return real_time_streams(self._costs.snapshot(), self._costs.step_ms_of(), self._config.slots)
 
     def _check_bounds(self, request: SpeechRequest) -> None:
         if request.max_frames is not None and request.max_frames < 1:

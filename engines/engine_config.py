@@ -38,6 +38,10 @@ class EngineConfig:
     """How long an utterance may go round in circles before it counts as lost, seconds of sound; 0: for ever."""
     runaway_silence_s: float = 4.0
     """How long an utterance may be silent, seconds of sound; half as long before it was heard; 0: for ever."""
+    comfortable_s: float = 2.0
+    """Sound that a listener has in hand beyond which an utterance rests while others have less."""
+    admission: bool = True
+    """Hold real-time utterances to the number that this device can speak at once; without it, to `slots`."""
     codec_batching: bool = True
     """Decode several utterances in one call. This switch and the next ones are there to show what they bring."""
     async_chunks: bool = True

@@ -221,7 +221,7 @@ class Provenance(Record, frozen=True, kw_only=True):
     exporter: str
     checkpoint: str
     precision: str
-    """fp32, int8 or int4: how the talker's and predictor's matrices are stored."""
+    """fp32, int8 or int4: how the talker's and predictor's matrices are stored; exceptions after a comma."""
     licence: str
     unused_tensors: tuple[str, ...] = ()
 

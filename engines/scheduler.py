@@ -1,13 +1,16 @@
 """Who waits, and who holds which slot.
 
 Purpose: admit utterances up to a bound, seat them in free slots in the order they came as soon as they have text to
-start with, and take the slots back. Only bookkeeping: nothing here waits or runs. Deadlines will change `admit`'s
-order. Knows: utterances, slot numbers. Does not know: tensors, threads (any may call).
+start with, and take the slots back. Real-time utterances get no more slots than the device holds in real time, so a
+new one waits, or is refused, rather than break the others; those without a listener in real time may have the rest.
+Only bookkeeping: nothing here waits or runs. Knows: utterances, slot numbers. Does not know: tensors, threads (any may
+call), how much the device holds.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from engines.errors import EngineBusyError, EngineClosedError
 from engines.utterance import LiveUtterance
@@ -16,7 +19,10 @@ from engines.utterance import LiveUtterance
 class Scheduler:
     """Bounded waiting line and slots."""
 
-    def __init__(self, slots: int, max_waiting: int) -> None:
+    def __init__(self, slots: int, max_waiting: int, held: Callable[[], int] | None = None) -> None:
+        """`held`: how many real-time utterances the device holds now; None: as many as there are slots."""
+        self._held = held or (lambda: slots)
+        self._max_waiting = max_waiting
         self._lock = threading.Lock()
         self._seats: list[LiveUtterance | None] = [None] * slots
         self._line: list[LiveUtterance] = []
@@ -31,6 +37,12 @@ class Scheduler:
             seated = sum(seat is not None for seat in self._seats)
             if seated + len(self._line) >= self._bound:
                 raise EngineBusyError(f"all {self._bound} places are taken; try again when an utterance has ended")
+            held = self._held()
+            if utterance.realtime and self._real_time() >= held + self._max_waiting:
+                raise EngineBusyError(
+                    f"this device holds {held} utterances in real time at present; try again when one has ended, or "
+                    "ask for the pace 'fast' where nobody listens yet"
+                )
             self._line.append(utterance)
 
     def waiting(self) -> list[LiveUtterance]:
@@ -42,9 +54,14 @@ class Scheduler:
         """Seat what is ready while there are free slots, lowest slot first; returns the newly seated."""
         seated = []
         with self._lock:
+            free = self._held() - sum(seat is not None and seat.realtime for seat in self._seats)
             for utterance in [waiting for waiting in self._line if waiting.ready]:
                 if None not in self._seats:
                     break
+                if utterance.realtime and not utterance.empty:
+                    if free <= 0:
+                        continue
+                    free -= 1
                 slot = self._seats.index(None)
                 self._seats[slot] = utterance
                 self._line.remove(utterance)
@@ -72,3 +89,7 @@ class Scheduler:
             self._line.clear()
             self._seats = [None] * len(self._seats)
             return here
+
+    def _real_time(self) -> int:
+        here = [*self._line, *self._seats]
+        return sum(utterance is not None and utterance.realtime for utterance in here)

@@ -4,7 +4,8 @@ Purpose: seat utterances, prefill their prompts piece by piece, and step all tha
 `tick` is at most one piece and one step, so a long prompt cannot starve those who are speaking. Knows: prompts,
 sampling noise, when an utterance ends or must wait. Does not know: the codec, sound, callers.
 
-An utterance rests, without harm to the others, while its ring of frames is full or its next text has not come.
+An utterance rests, without harm to the others, while its ring of frames is full, its next text has not come, or others
+need their frames more (`engines.pacing`).
 An error while one utterance is prepared or prefilled is its own; an error in a step, which runs several, is the
 engine's.
 """
@@ -19,11 +20,13 @@ import numpy as np
 from engines.bundle import Bundle
 from engines.contract import End
 from engines.costs import CostModel
+from engines.pacing import Candidate, ahead_of_listener_ms, who_steps
 from engines.prompt import Prompt, PromptBuilder
 from engines.runaway import LoopDetector, RunawayTally
 from engines.sampling import GumbelNoise
 from engines.scheduler import Scheduler
 from engines.talker import Talker
+from engines.timing import Timeline, Work
 from engines.utterance import LiveUtterance, Stop
 
 _LEAST_TOKENS = 2  # code-0 tokens before an utterance may end, as in the official generation loop
@@ -57,12 +60,18 @@ class TalkerLoop:
         costs: CostModel,
         *,
         loop_frames: int,
+        comfortable_ms: float,
+        timeline: Timeline,
         tally: RunawayTally,
         frames_ready: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:
-        """`loop_frames`: how long a loop may last, 0 for ever; `frames_ready` is called when the codec may work."""
-        self._loop_frames, self._tally = loop_frames, tally
+        """`loop_frames`: how long a loop may last, 0 for ever; `comfortable_ms`: sound ahead that lets one rest.
+
+        `frames_ready` is called when the codec may have something to do.
+        """
+        self._loop_frames, self._comfortable_ms = loop_frames, comfortable_ms
+        self._timeline, self._tally = timeline, tally
         self._manifest = bundle.manifest
         self._text_table = bundle.text_table
         self._prompts = PromptBuilder(bundle)
@@ -103,6 +112,7 @@ class TalkerLoop:
             stop = Stop(End.END)
             try:
                 if not utterance.empty:
+                    self._note_wait(slot, utterance)
                     self._turns[slot] = self._begin(slot, utterance)
                     continue
             except Exception as error:
@@ -110,6 +120,11 @@ class TalkerLoop:
             self._scheduler.leave(utterance)
             utterance.finish(stop)
         return bool(admitted)
+
+    def _note_wait(self, slot: int, utterance: LiveUtterance) -> None:
+        now = self._clock()
+        utterance.progress.waited_ms = 1000.0 * (now - utterance.ready_at)
+        self._timeline.add(Work.WAIT, utterance.ready_at, now, (slot,), 0, utterance.number)
 
     def _begin(self, slot: int, utterance: LiveUtterance) -> _Turn:
         """Lay out the prompt and make the slot ready."""
@@ -120,6 +135,7 @@ class TalkerLoop:
         if utterance.request.keep_codes:
             utterance.progress.codes = np.empty((most, self._manifest.frame.codebooks), dtype=np.int32)
         self._talker.begin(slot, utterance.sampling)
+        utterance.progress.frame_at = self._clock()  # patience begins here
         noise = GumbelNoise(utterance.sampling, utterance.attempt)
         return _Turn(slot, utterance, prompt, noise, LoopDetector(self._loop_frames), most)
 
@@ -143,7 +159,9 @@ class TalkerLoop:
         except Exception as error:
             self._end(turn, Stop(End.ERROR, f"the prompt could not be run: {error}"))
             return
-        took_ms = 1000.0 * (self._clock() - began)
+        ended = self._clock()
+        took_ms = 1000.0 * (ended - began)
+        self._timeline.add(Work.PREFILL, began, ended, (turn.slot,), piece.stop - piece.start, turn.utterance.number)
         turn.rows_done = piece.stop
         turn.utterance.progress.prefill_ms += took_ms
         turn.utterance.progress.talker_ms += took_ms
@@ -153,29 +171,51 @@ class TalkerLoop:
 
     def _step(self) -> bool:
         """Run one frame of everyone who can go on."""
-        live = [turn for slot, turn in sorted(self._turns.items()) if self._can_step(turn)]
+        live = self._who_steps([turn for slot, turn in sorted(self._turns.items()) if self._can_step(turn)])
         if not live:
             return False
         for turn in live:
             self._set_choice(turn)
+        slots = tuple(turn.slot for turn in live)
         began = self._clock()
-        self._talker.step([turn.slot for turn in live])
-        took_ms = 1000.0 * (self._clock() - began)
+        self._talker.step(slots)
+        ended = self._clock()
+        took_ms = 1000.0 * (ended - began)
+        self._costs.step_ran(slots[-1] + 1 - slots[0], took_ms)
+        self._timeline.add(Work.STEP, began, ended, slots, len(slots))
         for turn in live:
             turn.utterance.progress.talker_ms += took_ms
             self._take_frame(turn)
         return True
 
     def _can_step(self, turn: _Turn) -> bool:
-        """Whether a turn has its prompt in, room for a frame, and its next text, which is set if so."""
+        """Whether a turn has its prompt in, room for a frame, and its next text."""
         if turn.prompt is not None or turn.utterance.lost or not turn.utterance.frames.writable:
             return False
-        text_id = turn.utterance.next_text_id()
-        if text_id is None:
+        if not turn.utterance.has_text():
             self._frames_ready()  # no frame will follow soon: what was gathered should be heard
             return False
-        self._talker.text_row(turn.slot)[:] = self._text_table[text_id]
         return True
+
+    def _who_steps(self, able: list[_Turn]) -> list[_Turn]:
+        """Those of the able who step now, with their text set."""
+        now, frame_ms = self._clock(), self._manifest.frame.frame_ms
+        candidates = []
+        for turn in able:
+            utterance, progress = turn.utterance, turn.utterance.progress
+            ahead_ms = ahead_of_listener_ms(
+                progress.frames * frame_ms,
+                progress.heard_from,
+                now,
+                realtime=utterance.realtime,
+                last_at=progress.frame_at,
+                comfortable_ms=self._comfortable_ms,
+            )
+            candidates.append(Candidate(turn.slot, ahead_ms))
+        live = [self._turns[slot] for slot in who_steps(candidates, self._comfortable_ms)]
+        for turn in live:
+            self._talker.text_row(turn.slot)[:] = self._text_table[turn.utterance.take_text_id()]
+        return live
 
     def _set_choice(self, turn: _Turn) -> None:
         """Set what the next run samples by."""

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from engines.contract import Codes, End, Layout, Outcome, SpeechRequest
+from engines.contract import Codes, End, Layout, Outcome, Pace, SpeechRequest
 from engines.errors import RequestError, SpeechError
 from engines.manifest import TextIds
 from engines.prompt import PromptBuilder, PromptPlan
@@ -30,6 +30,9 @@ class Progress:
     """Of the last attempt."""
     frame_at: float = 0.0
     """When the last frame was made, by the clock, seconds."""
+    heard_from: float | None = None
+    """When its first sample was there, by the clock, seconds; later by as much as the sound has paused since."""
+    waited_ms: float = 0.0
     prefill_ms: float = 0.0
     talker_ms: float = 0.0
     codes: Codes | None = None
@@ -64,10 +67,15 @@ class LiveUtterance:
         pcm: Ring,
         wake: Callable[[], None],
         clock: Callable[[], float],
+        number: int = 0,
     ) -> None:
-        """`most_text`: bound of the text in ids. `wake` is rung when the engine should look again."""
+        """`most_text`: bound of the text in ids. `wake` is rung when the engine should look again.
+
+        `number` tells the utterances of one engine apart.
+        """
         self.request, self.plan, self.sampling = request, plan, sampling
-        self.frames = frames
+        self.number, self.frames = number, frames
+        self.realtime = request.pace is Pace.REALTIME
         self.progress = Progress()
         self._prompts, self._text_ids, self._most_text = prompts, text_ids, most_text
         self._pcm = pcm
@@ -187,16 +195,18 @@ class LiveUtterance:
             self._end_taken = self.plan.layout is Layout.WHOLE
             return tuple(self._ids[: self._taken])
 
-    def next_text_id(self) -> int | None:
-        """The text id the next frame adds: the next token, the end once, then padding; None where it must wait."""
+    def has_text(self) -> bool:
+        """Whether the text id of the next frame is known; it is `starved` from here on if not."""
         with self._lock:
-            self._starved = False
+            self._starved = self._taken == len(self._ids) and not self._text_ended
+            return not self._starved
+
+    def take_text_id(self) -> int:
+        """The text id the next frame adds: the next token, the end once, then padding. Only where it `has_text`."""
+        with self._lock:
             if self._taken < len(self._ids):
                 self._taken += 1
                 return self._ids[self._taken - 1]
-            if not self._text_ended:
-                self._starved = True
-                return None
             if not self._end_taken:
                 self._end_taken = True
                 return self._text_ids.eos
@@ -275,6 +285,7 @@ class LiveUtterance:
                 error=stop.error,
                 frames=done.frames,
                 samples=done.samples,
+                waited_ms=done.waited_ms,
                 prefill_ms=done.prefill_ms,
                 first_audio_ms=done.first_audio_ms,
                 talker_ms=done.talker_ms,

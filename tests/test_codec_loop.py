@@ -19,6 +19,7 @@ from engines.ring import Ring
 from engines.runaway import RunawayTally
 from engines.sampling import resolve_sampling
 from engines.scheduler import Scheduler
+from engines.timing import Timeline
 from engines.utterance import LiveUtterance, Stop
 from tests import fake_voice
 
@@ -78,6 +79,7 @@ class World:
             scheduler,
             KnownCosts(self.costs),
             policy=CodecPolicy(call_ms=self.call_ms),
+            timeline=Timeline(),
             tally=RunawayTally(),
             slot_free=lambda: None,
             clock=self.clock,
@@ -99,6 +101,7 @@ class World:
 
     def pass_to(self, then_ms: float) -> None:
         self.now_ms = then_ms
+        self.utterance.pcm.read_nowait(100_000)
         while self.made < self.frames and (self.made + 1) * self.costs.step_ms <= then_ms + 1e-9:
             self.utterance.frames.write_nowait(np.zeros((1, FRAME.codebooks), np.int32))
             self.made += 1

@@ -17,10 +17,12 @@ class Person:
     """All the scheduler looks at."""
 
     ready: bool = True
+    realtime: bool = True
+    empty: bool = False
 
 
-def person(ready: bool = True) -> LiveUtterance:
-    return cast("LiveUtterance", Person(ready))
+def person(ready: bool = True, realtime: bool = True) -> LiveUtterance:
+    return cast("LiveUtterance", Person(ready, realtime))
 
 
 def test_in_order_of_arrival_lowest_slot_first() -> None:
@@ -80,3 +82,20 @@ def test_closing_returns_everyone_and_keeps_the_first_reason() -> None:
     assert scheduler.close("closed") == []
     with pytest.raises(EngineClosedError, match="broken"):
         scheduler.enter(person())
+
+
+def test_no_more_are_seated_in_real_time_than_the_device_holds() -> None:
+    held = 1
+    scheduler = Scheduler(3, 2, lambda: held)
+    people = [person() for _ in range(3)]
+    hasty = [person(realtime=False) for _ in range(2)]
+    for someone in (*people, *hasty):
+        scheduler.enter(someone)
+    assert scheduler.admit() == [(0, people[0]), (1, hasty[0]), (2, hasty[1])]
+    scheduler.leave(hasty[0])
+    assert scheduler.admit() == []
+    with pytest.raises(EngineBusyError, match="holds 1 utterances in real time"):
+        scheduler.enter(person())
+    scheduler.enter(person(realtime=False))
+    held = 2
+    assert scheduler.admit() == [(1, people[1])]

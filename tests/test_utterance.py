@@ -44,7 +44,7 @@ def test_whole_text_is_all_in_the_prompt() -> None:
     utterance.end_of_text()
     assert utterance.ready
     assert utterance.take_prompt_ids() == (30, 31, 32)
-    assert [utterance.next_text_id() for _ in range(3)] == [PAD] * 3
+    assert [utterance.take_text_id() for _ in range(3)] == [PAD] * 3
 
 
 @given(parts=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=8))
@@ -58,14 +58,14 @@ def test_streamed_text_comes_in_order_then_the_end_once_then_padding(parts: list
         if fed and not taken:
             taken += utterance.take_prompt_ids()
         for _ in range(takes if taken else 0):
-            id_ = utterance.next_text_id()
-            assert utterance.starved is (id_ is None) is (len(taken) == len(fed))
-            taken += [] if id_ is None else [id_]
+            has_text = utterance.has_text()
+            assert utterance.starved is (not has_text) is (len(taken) == len(fed))
+            taken += [utterance.take_text_id()] if has_text else []
     utterance.end_of_text()
     if fed and not taken:
         taken += utterance.take_prompt_ids()
     if fed:
-        taken += [id_ for _ in range(len(fed) + 3 - len(taken)) if (id_ := utterance.next_text_id()) is not None]
+        taken += [utterance.take_text_id() for _ in range(len(fed) + 3 - len(taken)) if utterance.has_text()]
         assert taken == [*fed, EOS, PAD, PAD]
     assert utterance.empty is (not fed)
     assert not utterance.starved
