@@ -164,7 +164,7 @@ SPOKEN: Final[dict[str, dict[str, str]]] = {
         "30 min.": "thirty minutes.",
         "100 million kg": "one hundred million kilograms",
         "2 wks": "two weeks",
-        "a 12\" disk": "a twelve inches disk",
+        'a 12" disk': "a twelve inches disk",
         "25 x 7 m": "twenty five by seven meters",
         "2%-10%": "two percent to ten percent",
         "16 GB. Then": "sixteen gigabytes. Then",

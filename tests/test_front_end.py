@@ -44,10 +44,10 @@ class Spell:
 
 
 def open_front_end(
-    kind: str = "text", *, normalize: bool = True, language: str = "auto", **more: SegmentBounds
+    kind: str = "text", *, normalize: bool = True, language: str = "auto", bounds: SegmentBounds | None = None
 ) -> TextFrontEnd:
     pronouncer = Spell() if kind == "phones" else None
-    return TextFrontEnd(TOKENS, language=language, normalize=normalize, pronouncer=pronouncer, **more)
+    return TextFrontEnd(TOKENS, language=language, normalize=normalize, pronouncer=pronouncer, bounds=bounds)
 
 
 def pieces(front_end: TextFrontEnd, *texts: str) -> list[TextPiece]:
