@@ -1,7 +1,9 @@
 """`python -m export`: the exporter's command line.
 
-    python -m export CHECKPOINT BUNDLE [--precision fp32|int8|int4] [--force] [--unmeasured]
+    python -m export CHECKPOINT BUNDLE [--precision fp32|int8|int4] [--down fp32|int8] [--force]
+                                               [--unmeasured]
     python -m export inspect BUNDLE
+    python -m export tensorrt CHECKPOINT FOLDER [--form in_place|rows] [--shape unrolled|stepped] [--slots N] ...
 
 Purpose: read the arguments, call, say what came of it. Does not know: how anything is done.
 """
@@ -18,12 +20,15 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from engines.errors import BundleError
 from engines.manifest import Manifest
+from export.attention_tensorrt import AttentionForm
 from export.errors import ExportError
 from export.exporter import PRECISIONS, export_checkpoint
 from export.inspect_bundle import inspect
 from export.lowering import Precision
+from export.tensorrt import SLOTS, FrameShape, TensorRtChoice
+from export.tensorrt_files import export_tensorrt
 
-COMMANDS = ("export", "inspect")
+COMMANDS = ("export", "inspect", "tensorrt")
 
 
 class Bars:
@@ -41,7 +46,7 @@ class Bars:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Both commands; `export` may be left out."""
+    """All commands; the word `export` may be left out."""
     whole = argparse.ArgumentParser(
         prog="python -m export",
         description="Turn an official Qwen3-TTS 12Hz checkpoint into a bundle that speakd runs, or look at a bundle."
@@ -60,6 +65,11 @@ def parser() -> argparse.ArgumentParser:
         help="how the matrices of talker and code predictor are stored (default: fp32)",
     )
     making.add_argument(
+        "--down",
+        choices=PRECISIONS,
+        help="how the down projections are stored, if otherwise (with int4: int8 pays off)",
+    )
+    making.add_argument(
         "--licence", default="Apache-2.0", help="licence of the weights, for the manifest (default: Apache-2.0)"
     )
     making.add_argument(
@@ -68,9 +78,41 @@ def parser() -> argparse.ArgumentParser:
         help="neither learn how to round nor measure: for machines that cannot hold the full weights, 4 bytes each",
     )
     making.add_argument("--force", action="store_true", help="keep quantised weights that fail the quality gate")
+    _add_tensorrt(commands.add_parser("tensorrt", help="checkpoint to the graphs TensorRT engines are built from"))
     looking = commands.add_parser("inspect", help="what a bundle is, and what quantisation did to it")
     looking.add_argument("bundle", type=Path, metavar="BUNDLE")
     return whole
+
+
+def _add_tensorrt(chosen: argparse.ArgumentParser) -> None:
+    chosen.add_argument("checkpoint", type=Path, metavar="CHECKPOINT")
+    chosen.add_argument("folder", type=Path, metavar="FOLDER", help="directory to make")
+    usual = TensorRtChoice()
+    chosen.add_argument(
+        "--form", choices=[form.value for form in AttentionForm], default=usual.form.value,
+        help="how the cache is written: in_place needs TensorRT 10.15, rows 10.3 (default: in_place)",
+    )  # fmt: skip
+    chosen.add_argument(
+        "--shape", choices=[shape.value for shape in FrameShape], default=usual.shape.value,
+        help="a frame as one graph, or as the talker's and the predictor's step (default: unrolled)",
+    )  # fmt: skip
+    chosen.add_argument("--precision", choices=[kind.value for kind in Precision], default=usual.precision.value)
+    chosen.add_argument("--dtype", choices=["float16", "float32"], default="float16", help="of all products")
+    chosen.add_argument("--slots", type=int, choices=SLOTS, default=usual.slots, help="utterances at once")
+    chosen.add_argument("--positions", type=int, default=usual.positions, help="rows of each slot's cache")
+    chosen.add_argument("--unmeasured", action="store_true", help="round int4 to the nearest, without learning")
+
+
+def make_tensorrt(arguments: argparse.Namespace) -> None:
+    """Write the graphs and say what was made."""
+    choice = TensorRtChoice(
+        AttentionForm(arguments.form), FrameShape(arguments.shape), arguments.dtype, Precision(arguments.precision),
+        arguments.slots, arguments.positions,
+    )  # fmt: skip
+    progress = Bars()
+    with progress.bars:
+        made = export_tensorrt(arguments.checkpoint, arguments.folder, choice, progress, learn=not arguments.unmeasured)
+    print(f"{arguments.folder}: {', '.join(made.graphs)} for {made.slots} slots of {made.positions} rows")
 
 
 def make(arguments: argparse.Namespace) -> None:
@@ -79,7 +121,7 @@ def make(arguments: argparse.Namespace) -> None:
     with progress.bars:
         manifest = export_checkpoint(
             arguments.checkpoint, arguments.bundle, arguments.precision, arguments.licence, progress,
-            force=arguments.force, measured=not arguments.unmeasured,
+            down=arguments.down, force=arguments.force, measured=not arguments.unmeasured,
         )  # fmt: skip
     print(summary(arguments.bundle, manifest))
 
@@ -105,6 +147,8 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         if arguments.command == "inspect":
             inspect(arguments.bundle, Console(highlight=False))
+        elif arguments.command == "tensorrt":
+            make_tensorrt(arguments)
         else:
             make(arguments)
     except (ExportError, BundleError) as error:

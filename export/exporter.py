@@ -7,10 +7,10 @@ Knows: what a bundle consists of. Does not know: how any part of it is made.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
+import tempfile
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -20,7 +20,6 @@ from engines.manifest import (
     FORMAT_VERSION,
     CodecIds,
     CodecSpec,
-    FileEntry,
     FrameSpec,
     FrontEndKind,
     Graphs,
@@ -53,9 +52,10 @@ from export.frame_graph import FramePlan, build_frame_graph
 from export.graph import GraphBuilder
 from export.lowering import OrtLowering, Precision
 from export.payload import Payload
-from export.placing import aside, check_target, into_place
+from export.placing import aside, check_target, checksums, into_place
 from export.probe_texts import probe_ids
-from export.quality_gate import QualityGate
+from export.progress import Progress, Silent
+from export.quality_gate import QualityGate, Reference
 from export.rounding import Rounder
 from export.text_side import TextTable, load_tokenizer, text_ids, write_front_end
 
@@ -69,23 +69,6 @@ MAX_POSITIONS: Final = 4096  # 5.5 minutes of prompt and frames; the rotary tabl
 MAX_TOP_K: Final = 64  # width of the graphs' top-k; the family's default is 50
 # Frame caps by text length. Text tokens: as vLLM-Omni caps Base models (192, 12 a token). Phones: near one frame each.
 FRAME_CAPS: Final = {FrontEndKind.TEXT: (192, 12.0), FrontEndKind.PHONES: (64, 4.0)}
-READ_BYTES: Final = 1 << 20
-
-
-class Progress(Protocol):
-    """Told what the export is doing."""
-
-    def stage(self, name: str, total_bytes: int) -> Callable[[int], None]:
-        """A stage begins; call the result with the bytes just finished."""
-        ...
-
-
-class Silent:
-    """Progress for nobody."""
-
-    def stage(self, name: str, total_bytes: int) -> Callable[[int], None]:
-        """Nothing to show."""
-        return lambda _: None
 
 
 def export_checkpoint(
@@ -95,29 +78,41 @@ def export_checkpoint(
     licence: str = "Apache-2.0",
     progress: Progress | None = None,
     *,
+    down: str | None = None,
     force: bool = False,
     measured: bool = True,
 ) -> Manifest:
     """Export an official Qwen3-TTS 12Hz checkpoint directory to a bundle directory.
 
-    precision: "fp32", "int8" or "int4" for the matrices of talker and code predictor; the codec stays fp32.
+    precision: "fp32", "int8" or "int4" for the matrices of talker and code predictor; heads never below int8, the codec
+    stays fp32. `down`: the precision of the down projections, the most sensitive ones, where it is to be another.
     Quantised weights are measured against the full ones (not `measured`: for weights that mean nothing); `force` keeps
     them also below the gate.
     An existing bundle of that name is replaced once the new one is complete; any other existing directory is refused.
     Raises `ExportError`, `CheckpointError` by tensor or key, `QualityError`; nothing is left behind then.
     """
-    if precision not in PRECISIONS:
-        raise ExportError(f"bundles are stored as {', '.join(PRECISIONS)}, not as {precision}")
-    return _Export(checkpoint, Precision(precision), licence, progress or Silent(), measured).write(bundle, force=force)
+    for name in (precision, down or precision):
+        if name not in PRECISIONS:
+            raise ExportError(f"bundles are stored as {', '.join(PRECISIONS)}, not as {name}")
+    made = _Export(checkpoint, Precision(precision), Precision(down or precision), progress or Silent(), measured)
+    return made.write(bundle, licence, force=force)
+
+
+def learn_rounding(checkpoint: Path, progress: Progress | None = None) -> Rounder:
+    """A rounder that has learnt from what the full weights of a checkpoint speak, for int4 matrices of any layout.
+
+    Needs room for the full weights in the temporary directory. Raises as `export_checkpoint`.
+    """
+    return _Export(checkpoint, Precision.INT4, Precision.INT4, progress or Silent(), True).learn()
 
 
 class _Export:
     """One export: everything is checked and planned here, before the first byte is written."""
 
     def __init__(
-        self, checkpoint: Path, precision: Precision, licence: str, progress: Progress, measured: bool
+        self, checkpoint: Path, precision: Precision, down: Precision, progress: Progress, measured: bool
     ) -> None:
-        self._checkpoint, self._precision, self._licence, self._progress = checkpoint, precision, licence, progress
+        self._checkpoint, self._precision, self._down, self._progress = checkpoint, precision, down, progress
         self._config: ModelConfig = read_model_config(checkpoint)
         self._generation: GenerationConfig = read_generation_config(checkpoint)
         self._codec_config: CodecConfig = read_codec_config(checkpoint)
@@ -127,13 +122,13 @@ class _Export:
         self._tokenizer = load_tokenizer(checkpoint)
         model = TensorFile(checkpoint / "model.safetensors")
         codec = TensorFile(checkpoint / "speech_tokenizer" / "model.safetensors")
-        full = precision is Precision.FP32
+        full = precision is down is Precision.FP32
         self._table = TextTable(model, self._config, np.float32 if full else np.float16)
         self._payload = Payload()
-        self._top_k = _graph_top_k(self._generation, talker)
+        self._top_k = graph_top_k(self._generation, talker)
         self._frame = GraphBuilder("frame", self._payload)
         heads = precision if full else Precision.INT8
-        plan = FramePlan(talker, model, precision, heads, self._top_k, MAX_POSITIONS)
+        plan = FramePlan(talker, model, precision, heads, self._top_k, MAX_POSITIONS, down_precision=down)
         self._rounder = Rounder()
         build_frame_graph(self._frame, OrtLowering(self._frame, self._rounder), plan)
         self._codec = GraphBuilder("codec", self._payload)
@@ -143,22 +138,44 @@ class _Export:
         self._gate = QualityGate(plan, self._payload) if measured and not full else None
         self._unused = (*model.unused(), *(f"speech_tokenizer.{name}" for name in codec.unused()))
 
-    def write(self, bundle: Path, *, force: bool) -> Manifest:
+    def write(self, bundle: Path, licence: str, *, force: bool) -> Manifest:
         """Write everything aside, measure, then rename."""
         bundle = bundle.absolute()
         reference = self._gate.nbytes if self._gate else 0
         check_target(bundle, self._payload.nbytes + self._table.nbytes + reference)
         with aside(bundle) as folder:
-            self._table.write(folder / GRAPHS.text_table, self._progress.stage("text table", self._table.nbytes))
             _save(self._frame.model(GRAPHS.weights), folder / GRAPHS.frame)
             _save(self._codec.model(GRAPHS.weights), folder / GRAPHS.codec)
-            front_end = write_front_end(self._checkpoint, self._tokenizer, folder)
-            quality = self._write_weights(folder, self._manifest(front_end, {}), force=force)
-            manifest = self._manifest(front_end, _checksums(folder, self._progress))
-            manifest = msgspec.structs.replace(manifest, quality=quality)
+            planned = self._write_text_side(folder, licence)
+            quality = self._write_weights(folder, planned, force=force)
+            files = checksums(folder, self._progress)
+            manifest = msgspec.structs.replace(planned, quality=quality, files=files)
             write_manifest(folder, manifest)
             into_place(folder, bundle)
         return manifest
+
+    def learn(self) -> Rounder:
+        """Only let rounding learn, in a scratch folder."""
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch) / "bundle"
+            folder.mkdir()
+            with self._reference(folder, self._write_text_side(folder, "")) as reference:
+                self._learn(reference)
+        return self._rounder
+
+    def _write_text_side(self, folder: Path, licence: str) -> Manifest:
+        """Write text table and front end; returns the manifest, which does not know of files and quality yet."""
+        self._table.write(folder / GRAPHS.text_table, self._progress.stage("text table", self._table.nbytes))
+        return self._manifest(write_front_end(self._checkpoint, self._tokenizer, folder), licence)
+
+    def _reference(self, folder: Path, manifest: Manifest) -> AbstractContextManager[Reference]:
+        assert self._gate is not None
+        return self._gate.reference(folder, manifest, self._progress.stage("reference", self._gate.nbytes))
+
+    def _learn(self, reference: Reference) -> None:
+        if Precision.INT4 in (self._precision, self._down):
+            texts = probe_ids(self._checkpoint, self._tokenizer, learning=True)
+            self._rounder.learn(reference.moments(texts))
 
     def _write_weights(self, folder: Path, manifest: Manifest, *, force: bool) -> Quality | None:
         """Write the payload; quantised weights beside the full ones, to learn from them and to be measured."""
@@ -169,16 +186,13 @@ class _Export:
         if self._gate is None:
             write()
             return None
-        advance = self._progress.stage("reference", self._gate.nbytes)
-        with self._gate.reference(folder, manifest, advance) as reference:
-            if self._precision is Precision.INT4:
-                texts = probe_ids(self._checkpoint, self._tokenizer, learning=True)
-                self._rounder.learn(reference.moments(texts))
+        with self._reference(folder, manifest) as reference:
+            self._learn(reference)
             write()
             texts = probe_ids(self._checkpoint, self._tokenizer)
             return self._gate.measure(reference, folder, manifest, texts, force=force)
 
-    def _manifest(self, front_end: TextFrontEnd, files: dict[str, FileEntry]) -> Manifest:
+    def _manifest(self, front_end: TextFrontEnd, licence: str) -> Manifest:
         config, talker = self._config, self._config.talker_config
         codec = self._codec_config
         cap, per_token = FRAME_CAPS[front_end.kind]
@@ -217,15 +231,20 @@ class _Export:
             ),
             front_end=front_end,
             graphs=GRAPHS,
-            files=files,
+            files={},
             provenance=Provenance(
                 exporter=EXPORTER,
                 checkpoint=self._checkpoint.resolve().name,
-                precision=self._precision.value,
-                licence=self._licence,
+                precision=self._stored,
+                licence=licence,
                 unused_tensors=self._unused,
             ),
         )
+
+    @property
+    def _stored(self) -> str:
+        stored = self._precision.value
+        return stored if self._down is self._precision else f"{stored}, down projections {self._down.value}"
 
     def _sampling(self) -> SamplingDefaults:
         made, width = self._generation, self._top_k
@@ -244,7 +263,8 @@ class _Export:
         )
 
 
-def _graph_top_k(made: GenerationConfig, talker: TalkerConfig) -> int:
+def graph_top_k(made: GenerationConfig, talker: TalkerConfig) -> int:
+    """Width of the graphs' top-k: room for what requests may ask for, within what there is to choose from."""
     wanted = max(MAX_TOP_K, made.top_k, made.subtalker_top_k)
     return min(wanted, talker.code_predictor_config.vocab_size, talker.vocab_size)
 
@@ -268,17 +288,3 @@ def _speakers(talker: TalkerConfig) -> dict[str, Speaker]:
 
 def _save(model: ModelProto, path: Path) -> None:
     path.write_bytes(model.SerializeToString(deterministic=True))
-
-
-def _checksums(folder: Path, progress: Progress) -> dict[str, FileEntry]:
-    paths = sorted(folder.iterdir())
-    advance = progress.stage("checksums", sum(path.stat().st_size for path in paths))
-    entries = {}
-    for path in paths:
-        digest = hashlib.sha256()
-        with path.open("rb") as file:
-            while block := file.read(READ_BYTES):
-                digest.update(block)
-                advance(len(block))
-        entries[path.name] = FileEntry(bytes=path.stat().st_size, sha256=digest.hexdigest())
-    return entries

@@ -6,14 +6,19 @@ Knows: directories. Does not know: what is in a bundle, but for the name of its 
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
-from engines.manifest import MANIFEST_NAME
+from engines.manifest import MANIFEST_NAME, FileEntry
 from export.errors import ExportError
+from export.progress import Progress
+
+READ_BYTES: Final = 1 << 20
 
 
 def check_target(bundle: Path, nbytes: int) -> None:
@@ -50,3 +55,18 @@ def into_place(folder: Path, bundle: Path) -> None:
     bundle.rename(old)
     folder.rename(bundle)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def checksums(folder: Path, progress: Progress) -> dict[str, FileEntry]:
+    """Size and SHA-256 of every file of a folder, by name."""
+    paths = sorted(folder.iterdir())
+    advance = progress.stage("checksums", sum(path.stat().st_size for path in paths))
+    entries = {}
+    for path in paths:
+        digest = hashlib.sha256()
+        with path.open("rb") as file:
+            while block := file.read(READ_BYTES):
+                digest.update(block)
+                advance(len(block))
+        entries[path.name] = FileEntry(bytes=path.stat().st_size, sha256=digest.hexdigest())
+    return entries

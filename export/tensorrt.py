@@ -10,7 +10,7 @@ predictor's heads and tables stacked. So it is made from the checkpoint when eng
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -121,9 +121,9 @@ class TensorRtGraphs:
         one_row = {"S": 1} if role in (Role.FRAME, Role.TALKER) else {}
         return fix_dimensions(made, {"B": slots, **one_row})
 
-    def write(self, folder: Path) -> None:
-        """The graphs as `ROLE.onnx`, and the weights beside them."""
-        self.payload.write(folder / WEIGHTS, lambda _: None)
+    def write(self, folder: Path, advance: Callable[[int], None] = lambda _: None) -> None:
+        """The graphs as `ROLE.onnx`, and the weights beside them; `advance` is told the bytes of each tensor."""
+        self.payload.write(folder / WEIGHTS, advance)
         for role in self.graphs:
             content = self.model(role).SerializeToString(deterministic=True)
             (folder / f"{role.value}.onnx").write_bytes(content)
@@ -134,6 +134,8 @@ def build_tensorrt(source: TensorRtSource, choice: TensorRtChoice, rounder: Roun
 
     `rounder`, where it has learnt of the voice (`export.quality_gate`), rounds the int4 matrices.
     """
+    if not 1 <= choice.positions <= source.max_positions:
+        raise ExportError(f"{choice.positions} rows of cache: the rotary tables reach from 1 to {source.max_positions}")
     made = TensorRtGraphs(choice, rounder)
     full = Precision.FP32
     plan = FramePlan(

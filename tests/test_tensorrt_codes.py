@@ -128,7 +128,7 @@ def voice(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("tensorrt")
     checkpoint = write_checkpoint(SPECS[request.param], folder / "model")
     manifest = export_checkpoint(checkpoint, folder / "bundle")
-    return Voice(folder / "bundle", manifest, read_source(checkpoint, manifest.sampling.max_top_k, 256))
+    return Voice(folder / "bundle", manifest, read_source(checkpoint, manifest.sampling.max_top_k, 1024))
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ def check(source: TensorRtSource, choice: TensorRtChoice) -> None:
 
 @pytest.fixture(scope="module")
 def tiny_source(tiny_checkpoint: Path) -> TensorRtSource:
-    return read_source(tiny_checkpoint, 64, 256)
+    return read_source(tiny_checkpoint, 64, 1024)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
@@ -73,6 +73,12 @@ def test_the_payload_at_true_size_is_what_the_types_say() -> None:
 def test_other_numbers_of_slots_are_refused() -> None:
     with pytest.raises(ExportError, match="3 slots"):
         TensorRtChoice(slots=3)
+
+
+@pytest.mark.parametrize("positions", [0, 4097])
+def test_caches_beyond_the_rotary_tables_are_refused(positions: int) -> None:
+    with pytest.raises(ExportError, match=f"{positions} rows of cache"):
+        build_tensorrt(true_source("0.6B"), TensorRtChoice(positions=positions))
 
 
 Fill = Callable[[GraphBuilder], str]

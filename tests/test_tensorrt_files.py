@@ -1,0 +1,57 @@
+"""The command that writes a set of graphs for TensorRT."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import onnx
+import pytest
+from safetensors.numpy import load_file
+
+from export.errors import ExportError
+from export.lowering import Precision
+from export.tensorrt import FrameShape, TensorRtChoice
+from export.tensorrt_files import CHOICE_FILE, ChoiceRecord, export_tensorrt
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "export", "tensorrt", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_set_says_what_it_is_and_every_graph_is_whole(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    done = run(
+        str(tiny_checkpoint), str(folder), "--form", "rows", "--shape", "stepped", "--precision", "int8",
+        "--slots", "2", "--positions", "48",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    record = msgspec.json.decode((folder / CHOICE_FILE).read_bytes(), type=ChoiceRecord)
+    assert (record.form, record.shape, record.precision, record.slots) == ("rows", "stepped", "int8", 2)
+    assert {path.name for path in folder.iterdir()} == {CHOICE_FILE, record.weights, *record.graphs}
+    for name in record.graphs:
+        onnx.checker.check_model(folder / name, full_check=True)
+    cache = next(value for value in onnx.load(folder / "talker.onnx").graph.input if value.name == "past_key.0")
+    assert [dimension.dim_value for dimension in cache.type.tensor_type.shape.dim][0::2] == [2, 48]
+
+
+def test_int4_is_rounded_with_what_was_learnt(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    choice = TensorRtChoice(shape=FrameShape.STEPPED, precision=Precision.INT4, slots=1, positions=32)
+    records = [export_tensorrt(tiny_checkpoint, tmp_path / str(learn), choice, learn=learn) for learn in (True, False)]
+    assert [record.learned for record in records] == [True, False]
+    learnt, nearest = (load_file(tmp_path / str(learn) / records[0].weights) for learn in (True, False))
+    name = "talker.layers.0.mlp.down"
+    assert not np.array_equal(learnt[f"{name}.s4"], nearest[f"{name}.s4"])
+    assert np.array_equal(learnt["codec.codebooks"], nearest["codec.codebooks"])
+
+
+def test_nothing_foreign_is_overwritten(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter").write_text("dear")
+    with pytest.raises(ExportError, match="choose another name"):
+        export_tensorrt(tiny_checkpoint, tmp_path / "mine", TensorRtChoice(slots=1), learn=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
