@@ -21,7 +21,8 @@ TRACEBACK_VARIABLE: Final = "SPEAKD_TRACEBACK"
 
 def main() -> NoReturn:
     """Run `speak` with the arguments of this process."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # until sound is under way there is nothing to save
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # until sound is under way there is nothing to save
     try:
         code = _run()
         if sys.stdout is not None:

@@ -155,14 +155,18 @@ class _Run:
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        """While this lasts, the first stop signal ends the session in good order, and the second ends the process."""
+        """While this lasts, the first stop signal ends the session in good order, and the second ends the process.
+
+        What the process was told to ignore (by nohup, for instance) stays ignored.
+        """
         loop = asyncio.get_running_loop()
-        for number in _STOP_SIGNALS:
+        heard = [number for number in _STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        for number in heard:
             loop.add_signal_handler(number, self._stop, number)
         try:
             yield
         finally:
-            for number in _STOP_SIGNALS:
+            for number in heard:
                 loop.remove_signal_handler(number)
                 signal.signal(number, signal.SIG_DFL)
 

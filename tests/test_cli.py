@@ -220,6 +220,21 @@ def test_a_signal_leaves_a_valid_file(speak: Speak, name: str, number: signal.Si
     assert (speak.folder / name).stat().st_size > 0
 
 
+def test_what_is_ignored_stays_ignored(speak: Speak) -> None:
+    """As under nohup."""
+    command = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *speak.command("-o", "a.wav", *FRAMES)]
+    process = subprocess.Popen(
+        command, cwd=speak.folder, env=speak.environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    stdin = pipe_of(process.stdin)
+    stdin.write(TEXT.encode())
+    stdin.flush()
+    wait_until(lambda: (speak.folder / "a.wav.part").exists(), process)
+    process.send_signal(signal.SIGHUP)
+    _, errors = process.communicate(timeout=_TIMEOUT_S)
+    assert (process.returncode, errors) == (0, b"")
+
+
 def test_a_signal_before_anything_was_said(speak: Speak) -> None:
     process = speak.start("-o", "a.wav")
     wait_until(lambda: "onnxruntime" in Path(f"/proc/{process.pid}/maps").read_text(), process)
