@@ -229,7 +229,7 @@ def test_what_is_ignored_stays_ignored(speak: Speak) -> None:
     stdin = pipe_of(process.stdin)
     stdin.write(TEXT.encode())
     stdin.flush()
-    wait_until(lambda: (speak.folder / "a.wav.part").exists(), process)
+    wait_until((speak.folder / "a.wav.part").exists, process)
     process.send_signal(signal.SIGHUP)
     _, errors = process.communicate(timeout=_TIMEOUT_S)
     assert (process.returncode, errors) == (0, b"")
