@@ -30,6 +30,7 @@ from app.gate import Gate
 from app.http_pages import Sources
 from app.inline_executor import InlineExecutor
 from app.metrics import Metrics
+from app.promptness import be_prompt
 from app.pulse import Pulse
 from app.reload import check_sizes, reload_services
 from app.server import SpeakServer
@@ -90,7 +91,10 @@ class Daemon:
         )
         metrics.watch("speakd_sockets", "Sockets inside", lambda: self.services.gate.sockets)
         metrics.watch("speakd_contexts_open", "Contexts open", lambda: self.services.gate.contexts)
+        metrics.watch("speakd_connections", "Connections of any kind", lambda: self.services.gate.connections)
+        metrics.watch("speakd_tasks", "Tasks of the event loop", lambda: len(asyncio.all_tasks(self._loop)))
         metrics.watch_parts((pools.text, pools.audio), self._models)
+        self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         self._reloading: asyncio.Task[None] | None = None
         self.ready = asyncio.Event()
@@ -99,7 +103,7 @@ class Daemon:
     async def run(self) -> int:
         """Serve until told to stop; returns the exit code."""
         config = self.services.config
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
         loop.add_signal_handler(signal.SIGHUP, self.reload)
@@ -222,6 +226,7 @@ def main() -> NoReturn:
             print("speakd: the configuration is good")
             sys.exit(0)
         sys.setswitchinterval(config.server.switch_interval_us / 1e6)
+        be_prompt()
         code = asyncio.run(_run(config, arguments.config))
     except ConfigError as error:
         print(f"speakd: {error}", file=sys.stderr)

@@ -70,7 +70,6 @@ class TextStream:
                 yield self._take()
             if self._ended:
                 return
-            self._changed.clear()
             self._waiting = True
             try:
                 await self._wait()
@@ -86,16 +85,21 @@ class TextStream:
         return first
 
     async def _wait(self) -> None:
-        """Until something has come. Raises `ContextIdleError`."""
-        while not self._changed.is_set():
-            quiet_since = max(self._last_text, self._last_activity())
-            left_s = quiet_since + self._idle_s - self._loop.time()
+        """Until something has come. Raises `ContextIdleError`.
+
+        With a timer rather than `asyncio.wait_for`, which before Python 3.12 loses a cancellation that comes together
+        with what it waits for.
+        """
+        while not (self._pending or self._ended):
+            left_s = max(self._last_text, self._last_activity()) + self._idle_s - self._loop.time()
             if left_s <= 0.0:
                 raise ContextIdleError(f"no text came for {self._idle_s:g} s; send 'end' when the text is complete")
+            self._changed.clear()
+            timer = self._loop.call_later(left_s, self._changed.set)
             try:
-                await asyncio.wait_for(self._changed.wait(), left_s)
-            except (asyncio.TimeoutError, TimeoutError):
-                continue
+                await self._changed.wait()
+            finally:
+                timer.cancel()
 
     def _wake(self) -> None:
         self._last_text = self._loop.time()

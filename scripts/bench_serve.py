@@ -32,8 +32,10 @@ _COLUMNS: Final = (
 
 
 @contextlib.asynccontextmanager
-async def daemon(bundle: str, slots: int, *, offload: bool) -> AsyncIterator[int]:
-    """A daemon in a process of its own; gives its port."""
+async def daemon_process(
+    bundle: str, slots: int, *, offload: bool
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, int]]:
+    """A daemon in a process of its own, and its port."""
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "speakd.toml"
         file.write_text(
@@ -55,7 +57,7 @@ async def daemon(bundle: str, slots: int, *, offload: bool) -> AsyncIterator[int
             else:
                 raise SystemExit("the daemon did not start")
             drain = asyncio.ensure_future(_discard(process.stderr))
-            yield port
+            yield process, port
         finally:
             with contextlib.suppress(ProcessLookupError):
                 process.terminate()
@@ -146,7 +148,7 @@ async def measure(wish: argparse.Namespace) -> None:
     for offload in (True, False) if wish.ablation else (True,):
         name = "on" if offload else "off"
         results[name] = {}
-        async with daemon(wish.bundle, wish.slots, offload=offload) as port:
+        async with daemon_process(wish.bundle, wish.slots, offload=offload) as (_, port):
             for concurrency in (0, *wish.concurrency):
                 figures = await level(port, concurrency, wish)
                 results[name][str(concurrency)] = figures
