@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from onnx import ModelProto, TensorProto
 
 from export.attention_tensorrt import AttentionForm
 from export.lowering import Precision
@@ -78,8 +79,11 @@ def bindings() -> Any:
     sys.exit(f"trt_parse: TensorRT cannot be imported ({reason}); see the head of scripts/trt_parse")
 
 
-def parse(trt: Any, path: Path) -> tuple[bool, int, str]:
-    """Whether the parser took the graph, into how many layers, and which of them tell something (or its errors)."""
+def parse(trt: Any, path: Path, model: ModelProto) -> tuple[bool, int, str]:
+    """Whether the parser took the graph, into how many layers, and which of them tell something (or its errors).
+
+    A network whose inputs and outputs are not those of `model`, by name, type and shape, counts as refused.
+    """
     logger = trt.Logger(trt.Logger.INTERNAL_ERROR)
     builder = trt.Builder(logger)
     network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
@@ -87,8 +91,33 @@ def parse(trt: Any, path: Path) -> tuple[bool, int, str]:
     if not parser.parse_from_file(str(path)):
         errors = [parser.get_error(index) for index in range(parser.num_errors)]
         return False, network.num_layers, "; ".join(f"{error.node_name()}: {error.desc()}" for error in errors[:3])
+    wrong = differences(trt, network, model)
+    if wrong:
+        return False, network.num_layers, "; ".join(wrong[:3])
     kinds = Counter(network.get_layer(index).type.name for index in range(network.num_layers))
     return True, network.num_layers, " ".join(f"{kind}={kinds[kind]}" for kind in TELLING if kinds[kind])
+
+
+def differences(trt: Any, network: Any, model: ModelProto) -> list[str]:
+    """What TensorRT makes of the inputs and outputs where that is not what the graph declares."""
+    kinds = {
+        trt.float32: TensorProto.FLOAT, trt.float16: TensorProto.FLOAT16, trt.int32: TensorProto.INT32,
+        trt.int64: TensorProto.INT64,
+    }  # fmt: skip
+    tensors = [network.get_input(index) for index in range(network.num_inputs)]
+    tensors += [network.get_output(index) for index in range(network.num_outputs)]
+    found = {tensor.name: (kinds.get(tensor.dtype), list(tensor.shape)) for tensor in tensors}
+    wrong = []
+    for value in (*model.graph.input, *model.graph.output):
+        kind, dims = value.type.tensor_type.elem_type, value.type.tensor_type.shape.dim
+        shape = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in dims]
+        got_kind, got_shape = found.get(value.name, (None, []))
+        fits = len(shape) == len(got_shape) and all(
+            -1 in pair or pair[0] == pair[1] for pair in zip(shape, got_shape, strict=True)
+        )
+        if got_kind != kind or not fits:
+            wrong.append(f"{value.name}: declared {kind} {shape}, TensorRT has {got_kind} {got_shape}")
+    return wrong
 
 
 def write_imagined(graphs: TensorRtGraphs, folder: Path) -> None:
@@ -139,7 +168,7 @@ def run(trt: Any, size: str, choice: TensorRtChoice, scratch: Path) -> Iterator[
             model = graphs.model(role)
             faults = faults_of(model, VERSIONS[choice.form])
             began = time.perf_counter()
-            taken, layers, told = parse(trt, folder / f"{role.value}.onnx")
+            taken, layers, told = parse(trt, folder / f"{role.value}.onnx", model)
             yield Parsed(
                 size=Path(size).name, form=choice.form.value, shape=choice.shape.value, role=role.value,
                 dtype=np.dtype(choice.dtype).name, precision=choice.precision.value, slots=choice.slots,
