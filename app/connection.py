@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -19,50 +18,21 @@ from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
 from app.audio_format import offers
-from app.config import Config
-from app.context import ContextReport, ListenerLeftError, Pools, SpeakingContext, plan
-from app.gate import Gate
+from app.context import ContextReport, ListenerLeftError, SpeakingContext, plan
 from app.logs import log_context
-from app.messages import PROTOCOL, Limits, ProtocolError, Ready
-from app.metrics import Metrics
+from app.messages import PROTOCOL, ProtocolError, Ready
 from app.protocol import Asked, Event, Fed, Outcome, Refused, SpeechProtocol, Start, TokenShown, Told
 from app.protocol_table import Step
-from app.security import Guard
-from app.voices import OpenModel, VoiceTable
+from app.services import Services, limits_of
+from app.voices import VoiceTable
 
 NOT_AUTHORISED: Final = 4401
 FULL: Final = 4429
 RESTARTING: Final = 1012
 TRY_LATER: Final = 1013
-_LAST_WORDS_S: Final = 0.5
+_LAST_WORDS_S: Final = 0.2
 _REASON_BYTES: Final = 120
 """A close frame has room for 123."""
-
-
-@dataclass(slots=True, kw_only=True)
-class Services:
-    """What all connections share. `config`, `guard` and `voices` are replaced as a whole by a reload."""
-
-    config: Config
-    guard: Guard
-    voices: VoiceTable | None
-    """None while they are being opened."""
-    pools: Pools
-    gate: Gate
-    metrics: Metrics
-    open_model: OpenModel
-
-
-def limits_of(config: Config) -> Limits:
-    """What a client is told about its bounds."""
-    limits = config.limits
-    return Limits(
-        message_bytes=limits.message_bytes,
-        contexts=limits.contexts,
-        text_characters=limits.text_characters,
-        flushes=limits.flushes,
-        context_idle_s=limits.context_idle_s,
-    )
 
 
 class Connection:
@@ -132,6 +102,14 @@ class Connection:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_LAST_WORDS_S)
         await self.close(RESTARTING, "the daemon is restarting")
+
+    def hang_up(self) -> None:
+        """Cut the connection of a client that does not answer; what it can still read, it may."""
+        transport = self._socket.transport
+        if transport.get_write_buffer_size():
+            transport.abort()
+        else:
+            transport.close()
 
     # -- in -----------------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,6 @@ import structlog
 
 from app import logs, security
 from app.config import Config, ConfigError, load_config
-from app.connection import Services
 from app.context import Pools
 from app.executor import BoundedExecutor
 from app.gate import Gate
@@ -34,6 +33,7 @@ from app.promptness import be_prompt
 from app.pulse import Pulse
 from app.reload import check_sizes, reload_services
 from app.server import SpeakServer
+from app.services import Services
 from app.socket_path import server_path
 from app.systemd_notify import SystemdNotify
 from app.threads import in_thread
@@ -42,7 +42,7 @@ from engines.errors import SpeechError
 
 _OPENING_S: Final = 60.0
 """Patience asked of the service manager, again and again while an engine is being opened."""
-_CLOSE_S: Final = 1.0
+_CLOSE_S: Final = 0.3
 """Engines that have not ended by then are left to the process's end."""
 _log: Final = structlog.stdlib.get_logger("speakd")
 

@@ -13,8 +13,8 @@ from typing import Final
 
 import structlog
 
-from app.connection import Services
 from app.http_pages import Condition
+from app.services import Services
 from app.systemd_notify import SystemdNotify
 
 _BEAT_S: Final = 0.1

@@ -15,7 +15,7 @@ import msgspec
 
 from app import security
 from app.config import Config, ConfigError, load_config
-from app.connection import Services
+from app.services import Services
 from app.threads import in_thread
 from app.voices import VoiceModel, VoiceTable
 

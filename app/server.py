@@ -22,9 +22,10 @@ from websockets.exceptions import NegotiationError
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
-from app.connection import FULL, NOT_AUTHORISED, RESTARTING, TRY_LATER, Connection, Services
+from app.connection import FULL, NOT_AUTHORISED, RESTARTING, TRY_LATER, Connection
 from app.http_pages import GUARDED, Sources, answer, problem, target
 from app.messages import PROTOCOL
+from app.services import Services
 
 SPEAK_PATH: Final = "/v1/speak"
 _ONCE: Final = ("Host", "Origin", "Authorization")
@@ -32,6 +33,10 @@ _ONCE: Final = ("Host", "Origin", "Authorization")
 _CHECK_S: Final = 1.0
 _CLOSE_S: Final = 2.0
 """How long a client may take to answer a close frame."""
+_LEAVE_S: Final = 0.4
+"""The same, when the daemon ends."""
+_LINGER_S: Final = 0.2
+"""After that, for connections that are cut off."""
 
 
 class CountedConnection(ServerConnection):
@@ -117,14 +122,16 @@ class SpeakServer:
                 break
             await asyncio.sleep(min(0.05, max(until - loop.time(), 0.0)))
         if leaving:
-            await asyncio.wait(leaving.values(), timeout=_CLOSE_S)
+            await asyncio.wait(leaving.values(), timeout=_LEAVE_S)
+        for connection in leaving:
+            connection.hang_up()
         if self._checking is not None:
             self._checking.cancel()
         for server in self._servers:
             server.close(code=RESTARTING, reason="the daemon is restarting")
         waiting = [asyncio.ensure_future(server.wait_closed()) for server in self._servers]
         if waiting:
-            await asyncio.wait(waiting, timeout=_CLOSE_S)
+            await asyncio.wait(waiting, timeout=_LINGER_S)
         if self._unix is not None:
             with contextlib.suppress(OSError):
                 await asyncio.to_thread(self._unix.unlink)

@@ -1,0 +1,43 @@
+"""What all connections of a daemon share.
+
+Purpose: one record, so that a reload can put its parts in place and every connection sees them. Knows: the types of its
+parts. Does not know: what is done with them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.config import Config
+from app.context import Pools
+from app.gate import Gate
+from app.messages import Limits
+from app.metrics import Metrics
+from app.security import Guard
+from app.voices import OpenModel, VoiceTable
+
+
+@dataclass(slots=True, kw_only=True)
+class Services:
+    """What all connections share. `config`, `guard` and `voices` are replaced as a whole by a reload."""
+
+    config: Config
+    guard: Guard
+    voices: VoiceTable | None
+    """None while they are being opened."""
+    pools: Pools
+    gate: Gate
+    metrics: Metrics
+    open_model: OpenModel
+
+
+def limits_of(config: Config) -> Limits:
+    """What a client is told about its bounds."""
+    limits = config.limits
+    return Limits(
+        message_bytes=limits.message_bytes,
+        contexts=limits.contexts,
+        text_characters=limits.text_characters,
+        flushes=limits.flushes,
+        context_idle_s=limits.context_idle_s,
+    )
