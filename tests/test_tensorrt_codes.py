@@ -18,7 +18,10 @@ from engines.talker import Talker
 from export.attention_tensorrt import AttentionForm
 from export.exporter import export_checkpoint
 from export.lowering import Precision
+from export.probe_texts import probe_ids
+from export.quality import prompt_rows
 from export.tensorrt import SLOTS, FrameShape, TensorRtChoice, TensorRtSource, read_source
+from export.text_side import load_tokenizer
 from tests.tensorrt_machine import CodecMachine, Machine, Values
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
@@ -27,6 +30,7 @@ SPECS = {
     "plain": TinySpec(seed=11, codebooks=6, layers=2),
     "projected": TinySpec(seed=12, codebooks=4, layers=2, predictor_hidden=48, predictor_layers=1),
 }
+DEFAULT = Path(__file__).parent.parent / "engines" / "voices" / "default" / "checkpoint"
 FRAMES = 5
 POSITIONS = 24
 Floats = npt.NDArray[np.float32]
@@ -70,10 +74,10 @@ class Spoken:
     """[FRAMES, vocabulary]"""
 
 
-def by_onnxruntime(voice: Voice, slot: int) -> Spoken:
+def by_onnxruntime(voice: Voice, slot: int, positions: int = POSITIONS) -> Spoken:
     """What the ONNX Runtime lowering says for a slot's prompt, alone."""
     runner = OrtRunner(voice.bundle / voice.manifest.graphs.frame)
-    talker = Talker(runner, voice.manifest, 1, POSITIONS, with_logits=True)
+    talker = Talker(runner, voice.manifest, 1, positions, piece_rows=positions, with_logits=True)
     talker.begin(0, voice.sampling(slot))
     codes, logits = [], []
     for frame in range(FRAMES):
@@ -147,6 +151,47 @@ def test_same_codes(
     for spoken, told in zip(found, expected, strict=False):
         assert np.array_equal(spoken.codes, told.codes)
         np.testing.assert_allclose(spoken.logits, told.logits, rtol=1e-4, atol=1e-4)
+
+
+class DefaultVoice(Voice):
+    """The default voice with texts of its own; rows after the prompt are padding, as in the whole-text layout."""
+
+    def prompt(self, slot: int) -> tuple[Floats, Floats]:
+        ids = probe_ids(DEFAULT, load_tokenizer(DEFAULT))[slot]
+        codec = self.source.model_file.read("talker.model.codec_embedding.weight")
+        return prompt_rows(self.manifest, ids, self.table(), codec)
+
+    def text_row(self, slot: int, frame: int) -> Floats:
+        row: Floats = self.table()[self.manifest.text_ids.pad].astype(np.float32)
+        return row
+
+    def table(self) -> npt.NDArray[np.generic]:
+        table: npt.NDArray[np.generic] = np.load(self.bundle / self.manifest.graphs.text_table, mmap_mode="r")
+        return table
+
+
+@pytest.fixture(scope="module")
+def default_voice(tmp_path_factory: pytest.TempPathFactory) -> DefaultVoice:
+    bundle = tmp_path_factory.mktemp("default") / "bundle"
+    manifest = export_checkpoint(DEFAULT, bundle)
+    return DefaultVoice(bundle, manifest, read_source(DEFAULT, manifest.sampling.max_top_k, 1024))
+
+
+@pytest.fixture(scope="module")
+def default_expected(default_voice: DefaultVoice) -> list[Spoken]:
+    return [by_onnxruntime(default_voice, slot, 128) for slot in range(2)]
+
+
+@pytest.mark.parametrize("shape", FrameShape)
+@pytest.mark.parametrize("form", AttentionForm)
+def test_the_default_voice_says_the_same(
+    default_voice: DefaultVoice, default_expected: list[Spoken], tmp_path: Path, form: AttentionForm, shape: FrameShape
+) -> None:
+    choice = TensorRtChoice(form, shape, np.float32, Precision.FP32, 2, 128)
+    found = by_machine(default_voice, Machine(default_voice.source, choice, tmp_path))
+    for spoken, told in zip(found, default_expected, strict=True):
+        assert np.array_equal(spoken.codes, told.codes)
+        np.testing.assert_allclose(spoken.logits, told.logits, rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.parametrize("precision", Precision)
