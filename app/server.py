@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import ssl
 import stat
@@ -26,6 +27,7 @@ from app.connection import FULL, NOT_AUTHORISED, RESTARTING, TRY_LATER, Connecti
 from app.http_pages import GUARDED, Sources, answer, problem, target
 from app.messages import PROTOCOL
 from app.services import Services
+from app.socket_path import MODELS_HEADER
 
 SPEAK_PATH: Final = "/v1/speak"
 _ONCE: Final = ("Host", "Origin", "Authorization")
@@ -85,6 +87,7 @@ class SpeakServer:
         kind = type("Counted", (CountedConnection,), {"services": services})
         options: dict[str, Any] = {
             "process_request": self._judge,
+            "process_response": self._introduce,
             "create_connection": kind,
             "select_subprotocol": _choose_subprotocol,
             "compression": None,
@@ -160,6 +163,12 @@ class SpeakServer:
             return problem(HTTPStatus.BAD_REQUEST, "framing must be 'blocks' or 'raw'")
         return None
 
+    def _introduce(self, connection: ServerConnection, _request: Request, response: Response) -> None:
+        """Tell whoever comes through the Unix socket which models are here, so that `speak` knows its own."""
+        voices = self._services.voices
+        if voices is not None and _is_unix(connection):
+            response.headers[MODELS_HEADER] = ",".join(model.fingerprint for model in voices.models)
+
     async def _serve(self, websocket: ServerConnection) -> None:
         """One WebSocket's life."""
         services, address = self._services, _address(websocket)
@@ -231,7 +240,9 @@ def _bound_send_buffer(connection: ServerConnection, size: int) -> None:
 
 def _clear(path: Path) -> None:
     """Make way for a socket: its directory, and the file a dead daemon left. Raises `OSError` if one is alive."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    if path.parent.stat().st_uid not in {os.getuid(), 0}:
+        raise OSError(f"'{path.parent}' belongs to somebody else; remove it, or set server.socket")
     try:
         if not stat.S_ISSOCK(path.stat().st_mode):
             raise OSError(f"'{path}' is in the way: it is not a socket")

@@ -102,6 +102,9 @@ def speak(
         bool, typer.Option("--stats", help="End with one JSON line: on stdout, or on stderr if the sound goes there.")
     ] = False,
     no_daemon: Annotated[bool, typer.Option("--no-daemon", help="Always speak in this process.")] = False,
+    now: Annotated[
+        bool, typer.Option("--now", help="Interrupt another speak on this device, instead of waiting for its end.")
+    ] = False,
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -121,6 +124,8 @@ def speak(
         _refuse("--format goes with -o FILE")
     if output is not None and device is not None:
         _refuse("choose -o FILE or --device NAME, not both")
+    if now and output is not None:
+        _refuse("--now is about the loudspeaker; it does not go with -o FILE")
     if greedy and (temperature, top_k, top_p) != (None, None, None):
         _refuse("--greedy leaves nothing to sample: drop --temperature, --top-k and --top-p")
     if output == "-" and sys.stdout is not None and sys.stdout.isatty():
@@ -148,6 +153,8 @@ def speak(
         save_codes=save_codes,
         normalize=normalize,
         stats=stats,
+        daemon=not no_daemon,
+        now=now,
     )
 
     def speak_them() -> int:

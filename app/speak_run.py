@@ -23,10 +23,12 @@ from app.config import Config
 from app.engine_client import EngineClient
 from app.executor import BoundedExecutor
 from app.file_sink import STDOUT, FileSink, format_for
+from app.loudspeaker import Loudspeaker
 from app.progress import Progress
 from app.run_stats import print_stats
 from app.session import SpeechSession, all_codes
 from app.sink import Sink
+from app.socket_path import client_paths
 from app.speaker import SpeakerSink
 from app.text_source import from_descriptor, from_words
 from app.wishes import Wishes
@@ -34,6 +36,7 @@ from engines.contract import Pace, SpeechRequest, VoiceInfo
 from engines.voice_files import reads_while_speaking, voice_info
 
 if TYPE_CHECKING:
+    from app.daemon_client import RemoteSession
     from app.front_end import TextFrontEnd
     from engines.engine import SpeechEngine
 
@@ -51,7 +54,7 @@ class _Run:
     def __init__(self, wishes: Wishes, config: Config) -> None:
         self._wishes = wishes
         self._config = config
-        self._session: SpeechSession | None = None
+        self._session: SpeechSession | RemoteSession | None = None
         self._signal: signal.Signals | None = None
 
     async def speak(self) -> int:
@@ -64,17 +67,25 @@ class _Run:
         engine: SpeechEngine | None = None
         sink: Sink | None = None
         seed = secrets.randbits(31) if wishes.seed is None else wishes.seed
+        session: SpeechSession | RemoteSession | None
+        ends = contextlib.AsyncExitStack()
         try:
             with self._signals():
+                if wishes.output is None:
+                    await ends.enter_async_context(Loudspeaker(wishes.device, now=wishes.now))
                 sink = self._sink(info, audio)
-                engine, front_end = await self._open(text)
-                session = SpeechSession(
-                    client=EngineClient(engine, max_active=config.engine.slots, max_waiting=config.engine.max_waiting),
-                    front_end=front_end,
-                    executor=text,
-                    sink=sink,
-                    request=self._request(seed, front_end),
-                )
+                session = await self._through_daemon(sink, seed)
+                if session is None:
+                    engine, front_end = await self._open(text)
+                    session = SpeechSession(
+                        client=EngineClient(
+                            engine, max_active=config.engine.slots, max_waiting=config.engine.max_waiting
+                        ),
+                        front_end=front_end,
+                        executor=text,
+                        sink=sink,
+                        request=self._request(seed, front_end),
+                    )
                 self._session = session
                 with Progress(session.report, info.sample_rate_hz):
                     report = await session.run(self._text())
@@ -83,6 +94,7 @@ class _Run:
                 await sink.abort()
             raise
         finally:
+            await ends.aclose()
             if engine is not None:
                 engine.close()
             for pool in (text, audio):
@@ -93,6 +105,17 @@ class _Run:
             stream = sys.stderr if wishes.output == STDOUT else sys.stdout
             print_stats(report, sink, info, seed, stream)
         return 128 + self._signal if self._signal else 0
+
+    async def _through_daemon(self, sink: Sink, seed: int) -> RemoteSession | None:
+        """A session with a daemon that runs and can do all this, if there is one."""
+        if not self._wishes.daemon or not any(path.exists() for path in client_paths()):
+            return None
+        from app.daemon_client import RemoteSession, find_daemon
+
+        socket = await find_daemon(self._wishes)
+        if socket is None:
+            return None
+        return RemoteSession(socket, sink, self._wishes, seed, fast=self._wishes.output not in {None, STDOUT})
 
     def _sink(self, info: VoiceInfo, audio: BoundedExecutor) -> Sink:
         wishes = self._wishes

@@ -20,6 +20,7 @@ from app.config import Config
 from app.engine_client import Engine, EngineClient
 from app.executor import BoundedExecutor
 from app.session import FrontEnd
+from app.socket_path import fingerprint
 from app.threads import in_thread
 from engines.contract import EngineStatistics, VoiceInfo
 from engines.errors import SpeechError
@@ -59,6 +60,7 @@ class VoiceModel:
 
     def __init__(self, path: str, engine: ServedEngine, reader: Reader, client: EngineClient) -> None:
         self.path = path
+        self.fingerprint = fingerprint(Path(path))
         self.engine = engine
         self.reader = reader
         self.client = client

@@ -43,3 +43,7 @@ class Wishes:
     save_codes: Path | None
     normalize: bool
     stats: bool
+    daemon: bool = True
+    """Speak through the daemon where one runs that can do all this."""
+    now: bool = False
+    """Interrupt whoever plays on the same device, rather than wait."""

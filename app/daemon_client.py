@@ -1,0 +1,195 @@
+"""`speak` through the daemon: the same run, spoken by an engine that is warm already.
+
+Purpose: find a daemon that can do what is wished, and be a session to the caller (`run`, `cancel`, `report`), though
+the engine is in another process. Sound comes as floating-point samples at the voice's rate, so every sink and option
+behaves as without a daemon. Knows: the protocol, the Unix socket's place. Does not know: options, devices, files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+import numpy as np
+
+from app.block import HEADER
+from app.messages import (
+    PROTOCOL,
+    ContextDone,
+    ContextStart,
+    ContextStarted,
+    EndOfText,
+    Error,
+    Format,
+    Ready,
+    SamplingWishes,
+    Text,
+    parse_server,
+    print_message,
+)
+from app.session import Mark, SessionReport
+from app.sink import Sink
+from app.small_websocket import SmallWebSocket
+from app.socket_path import MODELS_HEADER, client_paths, fingerprint
+from app.wishes import Wishes
+from engines.contract import End, Layout, Pcm
+from engines.errors import SpeechError
+
+_CONTEXT: Final = "speak"
+_PIECE: Final = 8192
+"""Characters of one message."""
+_PATIENCE_S: Final = 1.0
+"""A daemon that does not greet us by then is not waited for."""
+
+
+async def find_daemon(wishes: Wishes) -> SmallWebSocket | None:
+    """A connection to a daemon that can fulfil these wishes with this very model; None where there is none."""
+    if wishes.save_codes is not None or wishes.layout is not Layout.AUTO or not wishes.normalize:
+        return None
+    mark: str | None = None
+    for path in client_paths():
+        if not path.exists():
+            continue
+        mark = mark or fingerprint(wishes.bundle)
+        with contextlib.suppress(OSError, SpeechError, asyncio.TimeoutError):
+            socket = await asyncio.wait_for(SmallWebSocket.open(path, "/v1/speak", PROTOCOL), _PATIENCE_S)
+            if socket.headers.get(MODELS_HEADER.lower(), "").split(",")[0] == mark and await _greets(socket):
+                return socket
+            socket.close()
+    return None
+
+
+async def _greets(socket: SmallWebSocket) -> bool:
+    return isinstance(parse_server(await asyncio.wait_for(socket.receive(), _PATIENCE_S)), Ready)
+
+
+class RemoteSession:
+    """Speaks one text into one sink, by the daemon; used once. Stands in for `SpeechSession`."""
+
+    def __init__(
+        self,
+        socket: SmallWebSocket,
+        sink: Sink,
+        wishes: Wishes,
+        seed: int,
+        *,
+        fast: bool,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.report = SessionReport()
+        self._socket = socket
+        self._sink = sink
+        self._wishes = wishes
+        self._seed = seed
+        self._fast = fast
+        self._clock = clock
+        self._began: float | None = None
+        self._work: asyncio.Task[None] | None = None
+        self._cancelled = False
+
+    async def run(self, texts: AsyncIterator[str | Mark]) -> SessionReport:
+        """Speak everything that comes. Raises what went wrong; the sink is then aborted."""
+        self._work = asyncio.ensure_future(self._speak(texts))
+        try:
+            await self._work
+        except asyncio.CancelledError:
+            if not self._cancelled:
+                await self._sink.abort()
+                raise
+            self.report.outcome = End.CANCELLED
+            await self._sink.stop()
+        except BaseException:
+            await self._sink.abort()
+            raise
+        finally:
+            self._socket.close()
+        return self.report
+
+    def cancel(self) -> None:
+        """Stop at once: `run` returns soon, with what was spoken so far kept. Idempotent."""
+        self._cancelled = True
+        if self._work is not None:
+            self._work.cancel()
+
+    async def _speak(self, texts: AsyncIterator[str | Mark]) -> None:
+        await self._socket.send(print_message(self._start()))
+        writing = asyncio.ensure_future(self._write(texts))
+        listening = asyncio.ensure_future(self._listen())
+        try:
+            await asyncio.wait((writing, listening), return_when=asyncio.FIRST_COMPLETED)
+            if not listening.done():
+                await writing  # a source of text that fails ends it all
+            await listening
+        finally:
+            writing.cancel()
+            listening.cancel()
+            await asyncio.gather(writing, listening, return_exceptions=True)
+        await self._sink.finish()
+
+    def _start(self) -> ContextStart:
+        wishes, sampling = self._wishes, self._wishes.sampling
+        return ContextStart(
+            context=_CONTEXT,
+            voice=wishes.voice,
+            language=wishes.language,
+            instruct=wishes.instruct or None,
+            format=Format(encoding="pcm_f32le"),
+            sampling=SamplingWishes(
+                temperature=0.0 if sampling.greedy else sampling.temperature,
+                top_k=sampling.top_k,
+                top_p=sampling.top_p,
+                repetition_penalty=sampling.repetition_penalty,
+                seed=self._seed,
+            ),
+            max_frames=wishes.max_frames,
+            pace="fast" if self._fast else "realtime",
+        )
+
+    async def _write(self, texts: AsyncIterator[str | Mark]) -> None:
+        async for text in texts:
+            if isinstance(text, Mark):
+                continue
+            if self._began is None:
+                self._began = self._clock()
+            for start in range(0, len(text), _PIECE):
+                piece = Text(context=_CONTEXT, text=text[start : start + _PIECE])
+                await self._socket.send(print_message(piece))
+        await self._socket.send(print_message(EndOfText(context=_CONTEXT)))
+
+    async def _listen(self) -> None:
+        """Sound to the sink, until the last word."""
+        failed: Error | None = None
+        started = False
+        while True:
+            message = await self._socket.receive()
+            if isinstance(message, bytes):
+                await self._sound(np.frombuffer(message, "<f4", offset=HEADER.size).astype(np.float32, copy=False))
+                continue
+            event = parse_server(message)
+            started = started or isinstance(event, ContextStarted)
+            if isinstance(event, Error):
+                failed = event
+            elif isinstance(event, ContextDone):
+                self._account(event)
+            if isinstance(event, ContextDone) or (failed is not None and not started):
+                break
+        if failed is not None:
+            raise SpeechError(failed.message)
+
+    async def _sound(self, pcm: Pcm) -> None:
+        if not len(pcm):
+            return
+        report = self.report
+        if report.first_audio_ms is None and self._began is not None:
+            report.first_audio_at = self._clock()
+            report.first_audio_ms = 1000.0 * (report.first_audio_at - self._began)
+        report.samples += len(pcm)
+        await self._sink.write(pcm)
+
+    def _account(self, event: ContextDone) -> None:
+        self.report.frames = event.frames
+        self.report.compute_ms = event.engine_ms
+        self.report.outcome = End(event.outcome)

@@ -1,0 +1,233 @@
+"""`speak` through a daemon: found only if it is the same voice, and heard the same as without one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile as sf
+
+from app.daemon_client import RemoteSession, find_daemon
+from app.small_websocket import SmallWebSocket, WebSocketClosedError
+from app.socket_path import client_paths, fingerprint, server_path
+from app.wishes import Wishes
+from engines.contract import End, Layout, Sampling
+from engines.errors import SpeechError
+from tests.daemon_rig import ServedFakeEngine, play, serving, settings, turn_until
+from tests.fake_engine import sine
+from tests.test_daemon import process
+from tests.test_session import ListSink
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "speakd.sock"
+    monkeypatch.setenv("SPEAKD_SOCKET", str(path))
+    return path
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    (tmp_path / "voice").mkdir()
+    (tmp_path / "voice/manifest.json").write_text("{}")
+    return tmp_path / "voice"
+
+
+def wishes(bundle: Path) -> Wishes:
+    return Wishes(
+        words=["x"],
+        output=None,
+        file_format=None,
+        device=None,
+        bundle=bundle,
+        voice=None,
+        language="auto",
+        instruct="",
+        layout=Layout.AUTO,
+        seed=3,
+        sampling=Sampling(),
+        max_frames=None,
+        save_codes=None,
+        normalize=True,
+        stats=False,
+    )
+
+
+async def texts(*pieces: str) -> AsyncIterator[str]:
+    for piece in pieces:
+        yield piece
+
+
+async def connected(wish: Wishes) -> SmallWebSocket:
+    socket = await find_daemon(wish)
+    assert socket is not None
+    return socket
+
+
+def test_it_speaks(socket: Path, bundle: Path) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine()
+        config = settings(voice={"bundle": str(bundle)}, server={"socket": str(socket)})
+        async with serving(config, engine):
+            sink, wish = ListSink(), replace(wishes(bundle), voice="bob", sampling=Sampling(greedy=True))
+            session = RemoteSession(await connected(wish), sink, wish, 3, fast=True)
+            report = await session.run(texts("ab", "c. d", 9000 * " ", "e"))
+            assert np.array_equal(sink.sound, np.concatenate([sine(3), sine(2)]))
+            assert sink.ended == ["finish"]
+            assert (report.outcome, report.frames, report.samples) == (End.END, 5, 5 * 1920)
+            assert report.first_audio_ms is not None
+            request = engine.started[0].request
+            assert (request.voice, request.seed, request.sampling.greedy) == ("bob", 3, True)
+
+    play(scenario())
+
+
+def test_it_is_interrupted(socket: Path, bundle: Path) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine(hold=True)
+        config = settings(voice={"bundle": str(bundle)}, server={"socket": str(socket)})
+        async with serving(config, engine):
+            sink, wish = ListSink(), wishes(bundle)
+            session = RemoteSession(await connected(wish), sink, wish, 3, fast=False)
+            running = asyncio.ensure_future(session.run(texts("abc")))
+            await turn_until(lambda: engine.started and engine.started[0].text_ended)
+            session.cancel()
+            session.cancel()
+            assert (await running).outcome is End.CANCELLED
+            assert sink.ended == ["stop"]
+            await turn_until(lambda: engine.started[0].cancelled)
+
+    play(scenario())
+
+
+def test_what_fails_is_said(socket: Path, bundle: Path) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine(hold=True)
+        config = settings(voice={"bundle": str(bundle)}, server={"socket": str(socket)})
+        async with serving(config, engine) as daemon:
+            wish = replace(wishes(bundle), voice="eve")
+            with pytest.raises(SpeechError, match="ada, bob"):
+                await RemoteSession(await connected(wish), ListSink(), wish, 3, fast=False).run(texts("abc"))
+            sink, wish = ListSink(), wishes(bundle)
+            session = RemoteSession(await connected(wish), sink, wish, 3, fast=False)
+            running = asyncio.ensure_future(session.run(texts("abc")))
+            await turn_until(lambda: engine.started and engine.started[0].text_ended)
+            engine.started[0].end(End.ERROR, "the device coughed")
+            with pytest.raises(SpeechError, match="coughed"):
+                await running
+            assert sink.ended == ["abort"]
+
+            async def broken() -> AsyncIterator[str]:
+                yield "ab"
+                raise SpeechError("not UTF-8")
+
+            with pytest.raises(SpeechError, match="not UTF-8"):
+                await RemoteSession(await connected(wish), ListSink(), wish, 3, fast=False).run(broken())
+            await turn_until(lambda: daemon.services.gate.contexts == 0)
+
+    play(scenario())
+
+
+def test_a_daemon_that_dies_is_reported(socket: Path, bundle: Path) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine(hold=True)
+        config = settings(voice={"bundle": str(bundle)}, server={"socket": str(socket), "grace_s": 0.0})
+        wish = wishes(bundle)
+        async with serving(config, engine):
+            session = RemoteSession(await connected(wish), ListSink(), wish, 3, fast=False)
+            running = asyncio.ensure_future(session.run(texts("abc")))
+            await turn_until(lambda: engine.started)
+        assert (await running).outcome is End.CANCELLED
+
+    play(scenario())
+
+
+@pytest.mark.parametrize("other", [{"layout": Layout.WHOLE}, {"normalize": False}, {"save_codes": Path("x")}])
+def test_what_only_this_process_can_do(socket: Path, bundle: Path, other: dict[str, object]) -> None:
+    async def scenario() -> None:
+        config = settings(voice={"bundle": str(bundle)}, server={"socket": str(socket)})
+        async with serving(config, ServedFakeEngine()):
+            assert await find_daemon(replace(wishes(bundle), **other)) is None  # type: ignore[arg-type]
+
+    play(scenario())
+
+
+def test_another_model_is_not_taken_for_ours(socket: Path, bundle: Path, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other/manifest.json").write_text('{"other": 1}')
+        config = settings(voice={"bundle": str(bundle)}, server={"socket": str(socket)})
+        assert await find_daemon(wishes(bundle)) is None, "nobody listens"
+        async with serving(config, ServedFakeEngine()):
+            assert await find_daemon(wishes(tmp_path / "other")) is None
+            (await connected(wishes(bundle))).close()
+
+    play(scenario())
+
+
+def test_a_stranger_on_the_socket_is_left_alone(socket: Path, bundle: Path) -> None:
+    async def scenario() -> None:
+        async def stranger(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            writer.close()
+
+        server = await asyncio.start_unix_server(stranger, socket)
+        assert await find_daemon(wishes(bundle)) is None
+        with pytest.raises(WebSocketClosedError):
+            await SmallWebSocket.open(socket, "/", "x")
+        server.close()
+
+    play(scenario())
+
+
+def test_places() -> None:
+    assert server_path("") is None
+    assert server_path("/x/y.sock") == Path("/x/y.sock")
+    assert server_path("auto", {"RUNTIME_DIRECTORY": "/run/speakd:/run/b"}) == Path("/run/speakd/speakd.sock")
+    assert server_path("auto", {"XDG_RUNTIME_DIR": "/run/user/1"}) == Path("/run/user/1/speakd.sock")
+    own = server_path("auto", {})
+    assert own in client_paths({})
+    assert client_paths({"XDG_RUNTIME_DIR": "/run/user/1"})[0] == Path("/run/user/1/speakd.sock")
+    assert client_paths({})[-1] == Path("/run/speakd/speakd.sock")
+    assert client_paths({"SPEAKD_SOCKET": ""}) == []
+    assert fingerprint(Path("/nowhere")) == ""
+
+
+def test_the_command_sounds_the_same_with_a_daemon_and_without(tmp_path: Path, tiny_bundle: Path) -> None:
+    file = tmp_path / "speakd.toml"
+    path = tmp_path / "speakd.sock"
+    file.write_text(f'[voice]\nbundle = "{tiny_bundle}"\n[server]\nport = 0\nsocket = "{path}"\ngrace_s = 0.0\n')
+
+    async def speak(name: str, *options: str) -> None:
+        done = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "app.cli", "--config", str(file), "--seed", "4", "--max-frames", "20",
+            "-o", str(tmp_path / name), *options, "Two words. And a second sentence to say.",
+            cwd=REPOSITORY, env={**os.environ, "SPEAKD_SOCKET": str(path)}, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        _, said = await done.communicate()
+        assert done.returncode == 0, said
+
+    async def scenario() -> None:
+        async with process(file) as (daemon, _):
+            await speak("with.wav")
+            assert (await daemon.line("utterance"))["outcome"] in {"end", "limit"}
+            await speak("without.wav", "--no-daemon")
+            daemon.process.terminate()
+            await daemon.rest()
+            assert [line["event"] for line in daemon.log].count("utterance") == 1
+        ours, rate = sf.read(tmp_path / "with.wav", dtype="int16")
+        theirs, _ = sf.read(tmp_path / "without.wav", dtype="int16")
+        assert rate == 24000
+        assert len(ours) == len(theirs) > 0
+        assert np.abs(ours.astype(int) - theirs).max() <= 2
+
+    play(scenario())
