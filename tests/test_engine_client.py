@@ -172,3 +172,25 @@ def test_an_engine_that_ends_after_the_loop_is_no_trouble() -> None:
     run(scenario())
     engine.started[0].sound(1)
     engine.started[0].end()
+
+
+def test_a_free_place_goes_to_the_owner_who_holds_fewest() -> None:
+    async def scenario() -> None:
+        engine = FakeEngine(hold=True)
+        client = EngineClient(engine, max_active=2, max_waiting=8)
+        greedy, modest = client.share("greedy"), client.share("modest")
+        first = await greedy.start(SpeechRequest(seed=1))
+        second = await greedy.start(SpeechRequest(seed=2))
+        waiting = [asyncio.ensure_future(greedy.start(SpeechRequest(seed=seed))) for seed in (3, 4)]
+        late = asyncio.ensure_future(modest.start(SpeechRequest(seed=5)))
+        await asyncio.sleep(0)
+        await first.close()
+        speech = await late
+        assert [utterance.request.seed for utterance in engine.started] == [1, 2, 5]
+        await second.close()
+        await speech.close()
+        for task in waiting:
+            await (await task).close()
+        assert (client.active, client.waiting) == (0, 0)
+
+    asyncio.run(asyncio.wait_for(scenario(), 30))

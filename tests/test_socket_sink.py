@@ -1,0 +1,109 @@
+"""Sound on its way out: blocks, pace, and the account of gaps, on a clock the test turns."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+
+from app.audio_format import choose
+from app.executor import BoundedExecutor
+from app.sink import to_pcm16
+from app.socket_sink import Listening, Pace, SocketSink
+from tests.daemon_rig import play
+from tests.fake_engine import sine
+
+RATE = 24000
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_gaps_are_counted_but_not_those_of_the_text() -> None:
+    clock = Clock()
+    heard = Listening(clock)
+    heard.text_came()
+    heard.sent(0.5)
+    clock.now += 0.4
+    assert abs(heard.lead_s() - 0.1) < 1e-9
+    heard.sent(0.5)
+    assert heard.underruns == 0
+    clock.now += 0.8
+    heard.sent(0.1)
+    assert heard.underruns == 1
+    assert abs(heard.gap_s - 0.2) < 1e-9
+    clock.now += 5.0
+    heard.text_came()
+    clock.now += 0.1
+    heard.sent(0.1)
+    assert (heard.underruns, round(heard.worst_gap_s, 3), round(heard.audio_s, 3)) == (1, 0.2, 1.2)
+
+
+def sink_into(
+    sent: list[tuple[bytes, int, bool]], pace: Pace, encoding: str = "pcm_s16le", rate: int = RATE
+) -> SocketSink:
+    async def send(data: bytes, samples: int, last: bool) -> None:
+        sent.append((data, samples, last))
+
+    pool = BoundedExecutor("audio", workers=1, max_waiting=8)
+    return SocketSink(choose(encoding, rate, RATE), pace, pool, send, asyncio.get_running_loop().time)
+
+
+def test_blocks_are_short_and_whole() -> None:
+    async def scenario() -> None:
+        sent: list[tuple[bytes, int, bool]] = []
+        sink = sink_into(sent, Pace(block_ms=100, ahead_ms=None))
+        await sink.write(sine(3))
+        await sink.write(sine(0))
+        await sink.finish()
+        assert b"".join(data for data, _, _ in sent) == to_pcm16(sine(3)).tobytes()
+        assert [samples for _, samples, _ in sent] == [2400, 2400, 960, 0]
+        assert [last for _, _, last in sent] == [False, False, False, True]
+
+    play(scenario())
+
+
+def test_samples_add_up_at_another_rate() -> None:
+    async def scenario() -> None:
+        for encoding in ("pcm_s16le", "opus", "flac"):
+            sent: list[tuple[bytes, int, bool]] = []
+            sink = sink_into(sent, Pace(block_ms=70, ahead_ms=None), encoding, 16000)
+            await sink.write(sine(7))
+            await sink.finish()
+            assert sum(samples for _, samples, _ in sent) == 7 * 1280
+            assert sent[-1][2]
+
+    play(scenario())
+
+
+def test_a_real_time_listener_is_never_far_behind_or_ahead() -> None:
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        sent: list[tuple[bytes, int, bool]] = []
+        sink = sink_into(sent, Pace(block_ms=40, ahead_ms=100))
+        began = loop.time()
+        await sink.write(sine(5))
+        took = loop.time() - began
+        assert took >= 0.4 - 0.1 - 0.04 - 0.01
+        assert sink.listening.underruns == 0
+
+    play(scenario())
+
+
+def test_after_stop_nothing_is_left() -> None:
+    async def scenario() -> None:
+        sent: list[tuple[bytes, int, bool]] = []
+        sink = sink_into(sent, Pace(block_ms=40, ahead_ms=None), "flac")
+        await sink.write(sine(1))
+        count = len(sent)
+        await sink.stop()
+        await sink.abort()
+        assert len(sent) == count
+        assert np.isclose(sink.listening.audio_s, 0.08) or sink.listening.audio_s == 0.0
+
+    play(scenario())
