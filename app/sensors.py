@@ -1,7 +1,7 @@
 """Temperature and power of the device, where the kernel tells.
 
-Purpose: read the thermal zones and the INA3221 power monitors of a Jetson from sysfs. Knows: their file names and units.
-Does not know: metrics. To be called off the event loop.
+Purpose: read the thermal zones and the INA3221 power monitors of a Jetson from sysfs. Knows: their file names and
+units. Does not know: metrics. To be called off the event loop.
 """
 
 from __future__ import annotations

@@ -6,12 +6,15 @@ import asyncio
 import contextlib
 import json
 import socket
+import ssl
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from websockets.exceptions import InvalidStatus
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidMessage, InvalidStatus
 
 from app.config import ConfigError
 from app.daemon import Daemon
@@ -248,6 +251,27 @@ def test_the_unix_socket(tmp_path: Path) -> None:
         dead.close()
         async with serving(config, ServedFakeEngine()) as daemon, Client(daemon, unix=str(path)) as client:
             await client.until("ready")
+
+    play(scenario())
+
+
+def test_tls(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+
+    async def scenario() -> None:
+        config = settings(security={"tls_certificate": str(certificate), "tls_key": str(key)})
+        async with serving(config, ServedFakeEngine()) as daemon:
+            uri = f"wss://localhost:{daemon.server.port}/v1/speak"
+            trusting = ssl.create_default_context(cafile=str(certificate))
+            async with connect(uri, ssl=trusting, host="127.0.0.1", compression=None) as socket:
+                assert json.loads(await socket.recv())["type"] == "ready"
+            with pytest.raises((EOFError, OSError, InvalidMessage)):
+                await connect(uri.replace("wss", "ws"), host="127.0.0.1", open_timeout=5)
 
     play(scenario())
 
