@@ -1,7 +1,7 @@
 """`python -m export`: the exporter's command line.
 
     python -m export CHECKPOINT BUNDLE [--precision fp32|int8|int4] [--down fp32|int8] [--force]
-                                               [--unmeasured]
+                                               [--measure | --no-measure]
     python -m export inspect BUNDLE
     python -m export tensorrt CHECKPOINT FOLDER [--form in_place|rows] [--shape unrolled|stepped] [--slots N] ...
 
@@ -73,9 +73,10 @@ def parser() -> argparse.ArgumentParser:
         "--licence", default="Apache-2.0", help="licence of the weights, for the manifest (default: Apache-2.0)"
     )
     making.add_argument(
-        "--unmeasured",
-        action="store_true",
-        help="neither learn how to round nor measure: for machines that cannot hold the full weights, 4 bytes each",
+        "--measure",
+        action=argparse.BooleanOptionalAction,
+        help="learn how to round from the full weights and measure what was lost; takes about three times their memory"
+        " (4 bytes a weight) and some minutes (default: for weights of at most 1 GiB)",
     )
     making.add_argument("--force", action="store_true", help="keep quantised weights that fail the quality gate")
     _add_tensorrt(commands.add_parser("tensorrt", help="checkpoint to the graphs TensorRT engines are built from"))
@@ -121,7 +122,7 @@ def make(arguments: argparse.Namespace) -> None:
     with progress.bars:
         manifest = export_checkpoint(
             arguments.checkpoint, arguments.bundle, arguments.precision, arguments.licence, progress,
-            down=arguments.down, force=arguments.force, measured=not arguments.unmeasured,
+            down=arguments.down, force=arguments.force, measured=arguments.measure,
         )  # fmt: skip
     print(summary(arguments.bundle, manifest))
 
@@ -135,6 +136,8 @@ def summary(bundle: Path, manifest: Manifest) -> str:
     )
     if quality is not None:
         told += f"; {quality.agreement:.1%} of choices as in {quality.reference}, {quality.divergence:.4f} nats apart"
+    elif made.precision != Precision.FP32.value:
+        told += "; what quantisation cost was not measured (--measure)"
     return told
 
 

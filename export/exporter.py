@@ -67,6 +67,7 @@ GRAPHS: Final = Graphs(
 PRECISIONS: Final = tuple(kind.value for kind in (Precision.FP32, Precision.INT8, Precision.INT4))
 MAX_POSITIONS: Final = 4096  # 5.5 minutes of prompt and frames; the rotary tables' length
 MAX_TOP_K: Final = 64  # width of the graphs' top-k; the family's default is 50
+LIGHT_REFERENCE_BYTES: Final = 1 << 30  # full weights up to this size are measured against unasked
 # Frame caps by text length. Text tokens: as vLLM-Omni caps Base models (192, 12 a token). Phones: near one frame each.
 FRAME_CAPS: Final = {FrontEndKind.TEXT: (192, 12.0), FrontEndKind.PHONES: (64, 4.0)}
 
@@ -80,14 +81,15 @@ def export_checkpoint(
     *,
     down: str | None = None,
     force: bool = False,
-    measured: bool = True,
+    measured: bool | None = None,
 ) -> Manifest:
     """Export an official Qwen3-TTS 12Hz checkpoint directory to a bundle directory.
 
     precision: "fp32", "int8" or "int4" for the matrices of talker and code predictor; heads never below int8, the codec
     stays fp32. `down`: the precision of the down projections, the most sensitive ones, where it is to be another.
-    Quantised weights are measured against the full ones (not `measured`: for weights that mean nothing); `force` keeps
-    them also below the gate.
+    `measured`: learn how to round, and measure the quantised weights against the full ones, which takes about three
+    times the memory of the full weights; None does so where those stay below `LIGHT_REFERENCE_BYTES`. `force` keeps
+    measured weights also below the gate.
     An existing bundle of that name is replaced once the new one is complete; any other existing directory is refused.
     Raises `ExportError`, `CheckpointError` by tensor or key, `QualityError`; nothing is left behind then.
     """
@@ -110,7 +112,7 @@ class _Export:
     """One export: everything is checked and planned here, before the first byte is written."""
 
     def __init__(
-        self, checkpoint: Path, precision: Precision, down: Precision, progress: Progress, measured: bool
+        self, checkpoint: Path, precision: Precision, down: Precision, progress: Progress, measured: bool | None
     ) -> None:
         self._checkpoint, self._precision, self._down, self._progress = checkpoint, precision, down, progress
         self._config: ModelConfig = read_model_config(checkpoint)
@@ -135,7 +137,9 @@ class _Export:
         decoder = CodecGraph(self._codec, OrtLowering(self._codec), self._codec_config, codec)
         decoder.build()
         self._states = tuple(decoder.states)
-        self._gate = QualityGate(plan, self._payload) if measured and not full else None
+        gate = None if full or measured is False else QualityGate(plan, self._payload)
+        light = gate is not None and gate.nbytes <= LIGHT_REFERENCE_BYTES
+        self._gate = gate if measured or light else None
         self._unused = (*model.unused(), *(f"speech_tokenizer.{name}" for name in codec.unused()))
 
     def write(self, bundle: Path, licence: str, *, force: bool) -> Manifest:
