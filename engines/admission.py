@@ -38,11 +38,13 @@ def real_time_streams(costs: Costs, step_ms_of: Mapping[int, float], slots: int)
 
 
 def step_ms(step_ms_of: Mapping[int, float], streams: int) -> float:
-    """The duration of a step of that many streams, milliseconds; something must be known."""
+    """The duration of a step of that many streams, milliseconds; 0 where nothing is known."""
     below = max((known for known in step_ms_of if known <= streams), default=None)
     above = min((known for known in step_ms_of if known >= streams), default=None)
     if below is None or above is None:
-        edge = below or above or 1
+        edge = below or above
+        if edge is None:
+            return 0.0
         return step_ms_of[edge] * max(streams / edge, 1.0)  # beyond the last: no dearer than in proportion
     if above == below:
         return step_ms_of[below]

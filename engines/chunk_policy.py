@@ -10,7 +10,8 @@ decoded; the listener starts at F_1. The sound never runs out if, for every k,
 
     F_{k+1}  <=  F_1 + frame_ms * (n_1 + ... + n_k).
 
-Blocks after the first are gathered as long as that allows (`block_due`), which costs the fewest calls. `first_block`
+Blocks after the first are gathered as long as that allows (`block_due`), which costs the fewest calls, and hold no more
+than can be decoded in time (`fitting`). `first_block`
 plays this rule through for first blocks of 1, 2, ... frames. Where the talker or the codec is slower than real time no
 block is large enough: the ceiling is taken, which wastes least.
 """
@@ -77,6 +78,16 @@ def spare_ms(costs: Costs, gathered: int, in_hand_ms: float, margin_ms: float = 
     return in_hand_ms - margin_ms - costs.codec_ms(gathered + 1) + _EPSILON_MS
 
 
+def fitting(costs: Costs, gathered: int, room_ms: float) -> int:
+    """How many of the frames gathered, at least 1, can be decoded in a call of `room_ms`."""
+    for_frames_ms = room_ms - costs.codec_call_ms + _EPSILON_MS
+    if for_frames_ms >= gathered * costs.codec_frame_ms:
+        return gathered
+    if for_frames_ms < costs.codec_frame_ms:
+        return 1
+    return int(for_frames_ms / costs.codec_frame_ms)
+
+
 def first_block(costs: Costs, ceiling: int, margin_ms: float = 0.0) -> int:
     """The smallest first block, 1 to `ceiling` frames, after which the sound in hand does not fall below `margin_ms`.
 
@@ -104,6 +115,7 @@ def _lasts(costs: Costs, first: int, ceiling: int, margin_ms: float) -> bool:
             now_ms = next_ms
             gathered_in_all += 1
             continue
+        gathered = fitting(costs, gathered, in_hand_ms - margin_ms)
         if costs.codec_ms(gathered) > in_hand_ms - margin_ms + _EPSILON_MS:
             return False
         now_ms += costs.codec_ms(gathered)

@@ -17,17 +17,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engines.chunk_policy import Costs, block_due, first_block, spare_ms, widest_block
+from engines.chunk_policy import Costs, block_due, first_block, fitting, spare_ms, widest_block
 from engines.codec import Codec
 from engines.codec_stream import CodecStream
 from engines.costs import CostModel
 from engines.manifest import FrameSpec
+from engines.pacing import slack_ms
 from engines.runaway import RunawayTally
 from engines.scheduler import Scheduler
 from engines.timing import Timeline, Work
 from engines.utterance import LiveUtterance
 
 _LEAST_WAIT_MS = 0.1
+_PAUSE_MS = 5.0  # until a stream that nobody hears in real time is looked at again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +91,27 @@ class CodecLoop:
             for stream in streams
             if stream not in ended and (wait_ms := self._wait_ms(stream, loaded, now)) is not None
         }
-        due = [slot for slot, wait_ms in waits_ms.items() if wait_ms == 0.0]
+        due = [self._streams[slot] for slot, wait_ms in waits_ms.items() if wait_ms == 0.0]
         if due:
-            urgent = min((self._streams[slot] for slot in due), key=lambda stream: stream.urgency_ms(now))
-            self._decode(*self._company(urgent, waits_ms, costs))
+            urgent = min(due, key=lambda stream: stream.urgency_ms(now))
+            room_ms = self._room_ms(urgent, streams, costs, now)
+            if not urgent.hungry and room_ms < costs.codec_ms(1):  # who begins, or has time, does not break the others
+                due = [stream for stream in due if stream.hungry]
+                if not due and urgent.patient(now):
+                    return _PAUSE_MS / 1000.0
+                urgent = min(due or [urgent], key=lambda stream: stream.in_hand_ms(now))
+                room_ms = self._room_ms(urgent, streams, costs, now)
+            if urgent.hungry:
+                room_ms = min(room_ms, urgent.in_hand_ms(now) - self._policy.margin_ms)
+            self._decode(*self._company(urgent, waits_ms, costs, room_ms))
         if due or ended:
             return 0.0
         return min(waits_ms.values()) / 1000.0 if waits_ms else None
+
+    def _room_ms(self, urgent: CodecStream, streams: list[CodecStream], costs: Costs, now: float) -> float:
+        """How long a call can take, since none can be broken off, until another one's sound must be decoded."""
+        in_hand_ms = [stream.in_hand_ms(now) for stream in streams if stream is not urgent and stream.hungry]
+        return slack_ms(in_hand_ms, costs.codec_ms(1)) - self._policy.margin_ms
 
     def _stream(self, slot: int, utterance: LiveUtterance) -> CodecStream:
         """The slot's stream; a new utterance in it starts from silence."""
@@ -157,14 +173,20 @@ class CodecLoop:
     def _most(self, stream: CodecStream) -> int:
         """The most frames its next block may have."""
         wished = stream.utterance.request.initial_codec_chunk_frames
-        return self._ceiling if stream.decoded or wished is None else wished
+        return wished if wished is not None and stream.fixed_start else self._ceiling
 
-    def _company(self, urgent: CodecStream, waits_ms: dict[int, float], costs: Costs) -> tuple[list[CodecStream], int]:
+    def _company(
+        self, urgent: CodecStream, waits_ms: dict[int, float], costs: Costs, room_ms: float
+    ) -> tuple[list[CodecStream], int]:
         """Who goes along with the urgent one, in consecutive slots, and how many frames of each are decoded."""
         frames = min(urgent.utterance.frames.used, self._most(urgent))
+        if not urgent.fixed_start:
+            frames = fitting(costs, frames, room_ms)
         low = high = urgent.slot
         if self._policy.batching:
             for_frames_ms = max(self._policy.call_ms - costs.codec_call_ms, 0.0)
+            if room_ms >= costs.codec_ms(frames):  # without room for one the harm is done, and company hastens
+                for_frames_ms = min(for_frames_ms, room_ms - costs.codec_call_ms)
             many = max(int(for_frames_ms / max(frames * costs.codec_frame_ms, 1e-9)), 1)
             call_ms = costs.codec_ms(frames)
 

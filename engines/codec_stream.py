@@ -55,6 +55,23 @@ class CodecStream:
         """Whether no further frame will come (of this attempt)."""
         return self.utterance.lost or self.utterance.talker_end is not None
 
+    @property
+    def fixed_start(self) -> bool:
+        """Whether its next block is its first and the request says how large that is."""
+        return self.decoded == 0 and self.utterance.request.initial_codec_chunk_frames is not None
+
+    @property
+    def hungry(self) -> bool:
+        """Whether somebody hears it in real time and more of it is to come."""
+        utterance = self.utterance
+        if not (utterance.realtime and self.decoded) or utterance.stopping is not None:
+            return False
+        return utterance.frames.used > 0 or not self.gathered_all
+
+    def patient(self, now: float) -> bool:
+        """Whether it can wait: nobody hears it in real time, and it got something not long ago."""
+        return not self.utterance.realtime and self.urgency_ms(now) > 0.0
+
     def judge(self) -> None:
         """Have a lost utterance judged once its sound is known."""
         if not self._judged and self.utterance.lost and (self._cut or self.utterance.frames.used == 0):  # in this order

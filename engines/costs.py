@@ -28,6 +28,7 @@ class CostModel:
         self._step_ms: float | None = None
         self._run_ms: dict[int, float] = {}  # by streams, as `step_lasts` was told
         self._slower = 1.0  # than then
+        self._row_ms: float | None = None
         self._sums = [0.0] * 5  # weights, frames, ms, frames squared, frames * ms
 
     def step_took(self, ms: float) -> None:
@@ -51,6 +52,17 @@ class CostModel:
         """The duration of a step by the streams in it, as known now; empty where nothing was measured."""
         with self._lock:
             return {streams: ms * self._slower for streams, ms in self._run_ms.items()}
+
+    def prompt_took(self, rows: int, ms: float) -> None:
+        """A piece of a prompt of so many rows took the talker's graph that long."""
+        with self._lock:
+            row_ms = ms / rows
+            self._row_ms = row_ms if self._row_ms is None else _FADE * self._row_ms + (1.0 - _FADE) * row_ms
+
+    def prompt_ms(self, rows: int) -> float:
+        """How long so many rows of a prompt will take; 0 where nothing was measured."""
+        with self._lock:
+            return rows * (self._row_ms or 0.0)
 
     def codec_took(self, frames: int, ms: float) -> None:
         """One codec call of that many frames took that long."""

@@ -75,6 +75,7 @@ class SpeechEngine:
             self._costs,
             loop_frames=round(1000.0 * config.runaway_loop_s / manifest.frame.frame_ms),
             comfortable_ms=1000.0 * config.comfortable_s,
+            margin_ms=config.underrun_margin_ms,
             timeline=self._timeline,
             tally=self._tally,
             frames_ready=self._ring_codec,

@@ -7,8 +7,9 @@ of sound ahead of a listener. Does not know: clocks, threads, models.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 PATIENCE_MS: Final = 500.0
@@ -47,3 +48,15 @@ def who_steps(candidates: Sequence[Candidate], comfortable_ms: float) -> list[in
     if not hungry:
         return [candidate.slot for candidate in candidates]
     return [candidate.slot for candidate in candidates if hungry[0] <= candidate.slot <= hungry[-1]]
+
+
+def slack_ms(ahead_ms: Iterable[float], call_ms: float) -> float:
+    """How long the codec can do something else before it must serve streams that are so far ahead, one after another.
+
+    `call_ms`: the least that serving one takes. Infinite where there is nobody to serve.
+    """
+    served_ms, slack = 0.0, inf
+    for ahead in sorted(ahead_ms):
+        served_ms += call_ms
+        slack = min(slack, ahead - served_ms)
+    return slack

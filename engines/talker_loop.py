@@ -1,7 +1,7 @@
 """The talker thread's work: from text that has come to frames of codes.
 
 Purpose: seat utterances, prefill their prompts piece by piece, and step all that can step, frame after frame. One
-`tick` is at most one piece and one step, so a long prompt cannot starve those who are speaking. Knows: prompts,
+`tick` is at most one piece's rows and one step, so long prompts cannot starve those who are speaking. Knows: prompts,
 sampling noise, when an utterance ends or must wait. Does not know: the codec, sound, callers.
 
 An utterance rests, without harm to the others, while its ring of frames is full, its next text has not come, or others
@@ -17,10 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engines.admission import step_ms
 from engines.bundle import Bundle
 from engines.contract import End
 from engines.costs import CostModel
-from engines.pacing import Candidate, ahead_of_listener_ms, who_steps
+from engines.pacing import Candidate, ahead_of_listener_ms, slack_ms, who_steps
 from engines.prompt import Prompt, PromptBuilder
 from engines.runaway import LoopDetector, RunawayTally
 from engines.sampling import GumbelNoise
@@ -29,6 +30,7 @@ from engines.talker import Talker
 from engines.timing import Timeline, Work
 from engines.utterance import LiveUtterance, Stop
 
+_MOST_DELAYS = 8  # ticks that a prompt waits for those who speak to get ahead
 _LEAST_TOKENS = 2  # code-0 tokens before an utterance may end, as in the official generation loop
 
 
@@ -61,23 +63,26 @@ class TalkerLoop:
         *,
         loop_frames: int,
         comfortable_ms: float,
+        margin_ms: float,
         timeline: Timeline,
         tally: RunawayTally,
         frames_ready: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:
-        """`loop_frames`: how long a loop may last, 0 for ever; `comfortable_ms`: sound ahead that lets one rest.
+        """`loop_frames`: how long a loop may last, 0 for ever; `comfortable_ms`: sound ahead that lets one rest;
+        `margin_ms`: sound that nobody should have less of.
 
         `frames_ready` is called when the codec may have something to do.
         """
         self._loop_frames, self._comfortable_ms = loop_frames, comfortable_ms
-        self._timeline, self._tally = timeline, tally
+        self._margin_ms, self._timeline, self._tally = margin_ms, timeline, tally
         self._manifest = bundle.manifest
         self._text_table = bundle.text_table
         self._prompts = PromptBuilder(bundle)
         self._talker, self._scheduler, self._costs = talker, scheduler, costs
         self._frames_ready, self._clock = frames_ready, clock
         self._turns: dict[int, _Turn] = {}
+        self._delays = 0  # of prompts, in ticks, since the last piece
 
     def tick(self) -> float | None:
         """Do one piece and one step; returns 0 when there is more to do, None when it must wait for the bell."""
@@ -140,12 +145,49 @@ class TalkerLoop:
         return _Turn(slot, utterance, prompt, noise, LoopDetector(self._loop_frames), most)
 
     def _prefill(self) -> bool:
-        """Run one piece of the first prompt that is not in yet."""
-        for turn in self._turns.values():
-            if turn.prompt is not None:
-                self._run_piece(turn, turn.prompt)
-                return True
-        return False
+        """Run one piece of the first prompt that is not in yet, and short ones after it while its rows allow.
+
+        Not where those who speak would run dry meanwhile; for some ticks, that is, after which it is run all the same.
+        """
+        waiting = [turn for turn in self._turns.values() if turn.prompt is not None]
+        if not waiting:
+            return False
+        rows_in_all = 0
+        for turn in waiting:
+            assert turn.prompt is not None
+            rows = min(len(turn.prompt.codec_rows) - turn.rows_done, self._talker.piece_rows)
+            if rows_in_all and rows_in_all + rows > self._talker.piece_rows:
+                break
+            hasty = self._costs.prompt_ms(rows) > self._spare_ms()  # who got a prompt in just now may sound already
+            if hasty and (rows_in_all or self._delays < _MOST_DELAYS):
+                break
+            self._run_piece(turn, turn.prompt)
+            rows_in_all += rows
+        self._delays = 0 if rows_in_all else self._delays + 1
+        return rows_in_all > 0
+
+    def _spare_ms(self) -> float:
+        """How long the next step can wait before somebody's sound runs out."""
+        now, costs = self._clock(), self._costs.snapshot()
+        ahead_ms = [
+            self._ahead_ms(turn, now)
+            for turn in self._turns.values()
+            if turn.prompt is None and turn.utterance.realtime and turn.utterance.progress.frames
+        ]
+        ran_ms = step_ms(self._costs.step_ms_of(), len(ahead_ms))
+        return slack_ms(ahead_ms, costs.codec_ms(1)) - ran_ms - self._margin_ms
+
+    def _ahead_ms(self, turn: _Turn, now: float) -> float:
+        """Sound that a turn has made and its listener not heard; whose first is being decoded is heard from now."""
+        progress = turn.utterance.progress
+        return ahead_of_listener_ms(
+            progress.frames * self._manifest.frame.frame_ms,
+            now if progress.heard_from is None else progress.heard_from,
+            now,
+            realtime=turn.utterance.realtime,
+            last_at=progress.frame_at,
+            comfortable_ms=self._comfortable_ms,
+        )
 
     def _run_piece(self, turn: _Turn, prompt: Prompt) -> None:
         rows = len(prompt.codec_rows)
@@ -162,6 +204,7 @@ class TalkerLoop:
         ended = self._clock()
         took_ms = 1000.0 * (ended - began)
         self._timeline.add(Work.PREFILL, began, ended, (turn.slot,), piece.stop - piece.start, turn.utterance.number)
+        self._costs.prompt_took(piece.stop - piece.start, took_ms)
         turn.rows_done = piece.stop
         turn.utterance.progress.prefill_ms += took_ms
         turn.utterance.progress.talker_ms += took_ms
@@ -199,19 +242,8 @@ class TalkerLoop:
 
     def _who_steps(self, able: list[_Turn]) -> list[_Turn]:
         """Those of the able who step now, with their text set."""
-        now, frame_ms = self._clock(), self._manifest.frame.frame_ms
-        candidates = []
-        for turn in able:
-            utterance, progress = turn.utterance, turn.utterance.progress
-            ahead_ms = ahead_of_listener_ms(
-                progress.frames * frame_ms,
-                progress.heard_from,
-                now,
-                realtime=utterance.realtime,
-                last_at=progress.frame_at,
-                comfortable_ms=self._comfortable_ms,
-            )
-            candidates.append(Candidate(turn.slot, ahead_ms))
+        now = self._clock()
+        candidates = [Candidate(turn.slot, self._ahead_ms(turn, now)) for turn in able]
         live = [self._turns[slot] for slot in who_steps(candidates, self._comfortable_ms)]
         for turn in live:
             self._talker.text_row(turn.slot)[:] = self._text_table[turn.utterance.take_text_id()]

@@ -50,6 +50,12 @@ def warm_up(
 def _warm_talker(talker: Talker, manifest: Manifest, costs: CostModel, clock: Callable[[], float]) -> None:
     room = talker.positions - talker.slots - _STEPS * (talker.slots.bit_length() + 1)
     piece = np.zeros((max(1, min(talker.piece_rows, room)), manifest.talker.hidden), dtype=np.float32)
+    for measured in (False, True):
+        talker.begin(0, resolve_sampling(Sampling(), 0, manifest.sampling))
+        began = clock()
+        talker.prefill(0, piece, piece, last=True)
+        if measured:
+            costs.prompt_took(len(piece), 1000.0 * (clock() - began))
     for slot in range(talker.slots):
         rows = piece if slot == 0 else piece[:1]
         talker.begin(slot, resolve_sampling(Sampling(), 0, manifest.sampling))

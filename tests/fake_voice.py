@@ -150,7 +150,7 @@ def frame_runner() -> FakeRunner:
 
 def codec_runner() -> FakeRunner:
     """A codec by rule: the running sum of code 0 so far, one step per sample."""
-    return FakeRunner(_decode)
+    return FakeRunner(decode_by_rule)
 
 
 def fail() -> None:
@@ -187,7 +187,8 @@ def _code(inputs: Tensors, slot: int, keys: Array, values: Array) -> int:
     return int(abs(mixed) + 100.0 * abs(noise.sum())) % CODES
 
 
-def _decode(inputs: Tensors, outputs: Tensors) -> None:
+def decode_by_rule(inputs: Tensors, outputs: Tensors) -> None:
+    """The codec's rule."""
     codes, state = inputs[CodecInputs.CODES], inputs[CodecInputs.state("sum")]
     pcm = outputs[CodecOutputs.PCM].reshape(len(codes), codes.shape[1], -1)
     for slot in range(len(codes)):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.pacing import PATIENCE_MS, Candidate, ahead_of_listener_ms, who_steps
+from engines.pacing import PATIENCE_MS, Candidate, ahead_of_listener_ms, slack_ms, who_steps
 
 COMFORTABLE = 2000.0
 candidates = st.dictionaries(st.integers(0, 31), st.integers(-500, 5000), min_size=1).map(
@@ -48,3 +50,11 @@ def test_a_fast_stream_is_not_forgotten() -> None:
     short = Candidate(0, 10.0)
     assert who_steps([short, Candidate(1, ahead(0.0))], COMFORTABLE) == [0]
     assert who_steps([short, Candidate(1, ahead(PATIENCE_MS / 1000.0 + 0.001))], COMFORTABLE) == [0, 1]
+
+
+def test_slack_is_what_serving_one_after_another_leaves() -> None:
+    assert slack_ms([], 10.0) == inf
+    assert slack_ms([80.0], 10.0) == 70.0
+    assert slack_ms([80.0, 85.0, 30.0], 10.0) == 20.0
+    assert slack_ms([30.0, 30.0, 30.0], 10.0) == 0.0
+    assert slack_ms([30.0, 30.0, 30.0], 20.0) == -30.0

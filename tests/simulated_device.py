@@ -1,0 +1,278 @@
+"""A device that is made up: the engine's real code in time that is counted, not waited for.
+
+Purpose: run scheduler, talker loop, codec loop, admission and pacing exactly as they are, for any number of streams, on
+devices this machine is not. A run of a graph takes the time that a cost model says; nothing else takes any. Talker and
+codec have a thread each, of which one at a time goes on: whoever is next in counted time. So every run is the same.
+Knows: the engine's two ticks and bells. Does not know: how they decide.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.contract import Outcome, Pace, SpeechRequest
+from engines.engine import EngineConfig, SpeechEngine
+from engines.errors import EngineBusyError
+from engines.manifest import CodecInputs, FrameInputs
+from engines.utterance import LiveUtterance
+from tests import fake_voice
+from tests.fake_voice import ASK, FakeRunner
+
+Tensors = Mapping[str, npt.NDArray[Any]]
+FRAME_MS = 80.0
+SAMPLES = 4
+PATIENCE_S = 60.0
+"""Real seconds that a thread waits for its turn before the test is called stuck."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """What runs cost, milliseconds."""
+
+    name: str
+    slots: int
+    step_ms: float
+    step_stream_ms: float
+    codec_call_ms: float
+    codec_frame_ms: float
+    prompt_row_ms: float
+
+    def step(self, streams: int) -> float:
+        return self.step_ms + streams * self.step_stream_ms
+
+    def call(self, frames: int) -> float:
+        return self.codec_call_ms + frames * self.codec_frame_ms
+
+
+# Assumed, after published figures of similar models: order of magnitude, not measurements.
+ORIN_NANO = Device("Orin Nano", 4, 38.0, 3.0, 8.0, 5.0, 1.0)
+AGX_ORIN = Device("AGX Orin", 32, 20.0, 0.8, 4.0, 1.4, 0.4)
+H200 = Device("H200", 256, 6.0, 0.06, 1.5, 0.08, 0.05)
+
+
+class Actor:
+    """Something that goes on in time."""
+
+    def __init__(self) -> None:
+        self.turn = threading.Semaphore(0)
+        self.sleeping = 0  # number of the sleep under way
+        self.resting = False  # whether a bell ends it
+        self.rung = False
+
+
+class CountedTime:
+    """The clock, and who goes on next."""
+
+    def __init__(self) -> None:
+        self.now_ms = 0.0
+        self.over = False
+        self._order = itertools.count(1)
+        self._sleeps: list[tuple[float, int, Actor]] = []
+        self.current = Actor()
+
+    def clock(self) -> float:
+        return self.now_ms / 1000.0
+
+    def pass_ms(self, ms: float) -> None:
+        """The current actor is busy for so long."""
+        self._sleep(self.current, ms)
+
+    def rest_ms(self, ms: float | None) -> None:
+        """The current actor has nothing to do for so long, or until it is rung."""
+        actor = self.current
+        if not actor.rung:
+            actor.resting = True
+            self._sleep(actor, ms)
+            actor.resting = False
+        actor.rung = False
+
+    def ring(self, actor: Actor) -> None:
+        """Wake an actor that rests; one that is busy looks again afterwards."""
+        actor.rung = True
+        if actor.resting:
+            actor.sleeping = self._push(actor, self.now_ms)
+
+    def begin(self, actor: Actor) -> None:
+        """Let an actor's thread go on from now."""
+        actor.sleeping = self._push(actor, self.now_ms)
+
+    def _push(self, actor: Actor, at_ms: float) -> int:
+        number = next(self._order)
+        heapq.heappush(self._sleeps, (at_ms, number, actor))
+        return number
+
+    def _sleep(self, actor: Actor, ms: float | None) -> None:
+        actor.sleeping = -1 if ms is None else self._push(actor, self.now_ms + ms)
+        self.go_on()
+        if not actor.turn.acquire(timeout=PATIENCE_S):
+            raise TimeoutError("the simulation is stuck")
+
+    def go_on(self) -> None:
+        """Hand the turn to whoever is next."""
+        while True:
+            at_ms, number, actor = heapq.heappop(self._sleeps)
+            if actor.sleeping == number:
+                break
+        self.now_ms = max(self.now_ms, at_ms)
+        actor.sleeping = 0
+        self.current = actor
+        actor.turn.release()
+
+
+@dataclass
+class Stream:
+    """An utterance, its listener, and what became of it."""
+
+    frames: int
+    at_ms: float = 0.0
+    pace: Pace = Pace.REALTIME
+    deaf_ms: float = 0.0
+    """How long after the first sample the listener fetches nothing."""
+    leaves_after_ms: float | None = None
+    started_ms: float = 0.0
+    refused: bool = False
+    utterance: LiveUtterance | None = None
+    blocks: list[tuple[float, float]] = field(default_factory=list)
+    """(when, milliseconds of sound so far)."""
+    ended_ms: float = 0.0
+
+    @property
+    def outcome(self) -> Outcome:
+        assert self.utterance is not None
+        return self.utterance.outcome.result(0)
+
+    @property
+    def late_ms(self) -> float:
+        """The most that a block came too late for a listener who started with the first one; below 0: never."""
+        late = [when - self.blocks[0][0] - before for (_, before), (when, _) in pairwise(self.blocks)]
+        return max(late, default=-FRAME_MS)
+
+    @property
+    def first_ms(self) -> float:
+        return self.blocks[0][0] - self.started_ms
+
+
+class Simulation:
+    """A device, its engine, and streams."""
+
+    def __init__(self, device: Device, **config: float) -> None:
+        self.device, self.time = device, CountedTime()
+        manifest = fake_voice.manifest()
+        sizes = {"slots": device.slots, "max_waiting": 0, "positions": 300} | config
+        self.engine = SpeechEngine(
+            fake_voice.bundle(manifest),
+            FakeRunner(self._speak),
+            FakeRunner(self._decode),
+            EngineConfig(**sizes),  # type: ignore[arg-type]
+            clock=self.time.clock,
+        )
+        self._world = self.time.current
+        self.engine.warm_up()
+        self.started_ms = self.time.now_ms
+        self.left = (-1, -1)
+        """Who is still speaking, or waiting, at the end."""
+        self._actors = [self._on_stage(worker) for worker in (self.engine._talker_worker, self.engine._codec_worker)]
+
+    def run(self, streams: list[Stream]) -> None:
+        """Start the streams at their times and go on until the last has ended."""
+        events: list[tuple[float, int, Callable[[], None]]] = []
+        order, base_ms = itertools.count(), self.started_ms
+        for stream in streams:
+            stream.started_ms = base_ms + stream.at_ms
+            heapq.heappush(events, (stream.started_ms, next(order), self._starting(stream, events, order)))
+        while events:
+            at_ms, _, act = heapq.heappop(events)
+            if at_ms > self.time.now_ms:
+                self.time.pass_ms(at_ms - self.time.now_ms)
+            act()
+        for _ in range(100_000):
+            if all(stream.refused or (stream.utterance and stream.utterance.outcome.done()) for stream in streams):
+                break
+            self.time.pass_ms(100.0)
+        state = self.engine.statistics()
+        self.left = (state.speaking, state.waiting)
+        self._close()
+
+    # -- inside -----------------------------------------------------------------------------------------------------
+
+    def _starting(
+        self, stream: Stream, events: list[tuple[float, int, Callable[[], None]]], order: itertools.count[int]
+    ) -> Callable[[], None]:
+        def start() -> None:
+            try:
+                utterance = stream.utterance = self.engine.start(SpeechRequest(pace=stream.pace, seed=next(order)))
+            except EngineBusyError:
+                stream.refused = True
+                return
+            utterance.pcm.on_readable(lambda: self._hear(stream))
+            utterance.feed((ASK + stream.frames,))
+            utterance.end_of_text()
+            if stream.deaf_ms:
+                heapq.heappush(events, (self.time.now_ms + stream.deaf_ms, next(order), lambda: self._hear(stream)))
+            if stream.leaves_after_ms is not None:
+                heapq.heappush(events, (self.time.now_ms + stream.leaves_after_ms, next(order), utterance.cancel))
+
+        return start
+
+    def _hear(self, stream: Stream) -> None:
+        """Runs wherever sound was written: note it, and fetch it if the listener listens."""
+        utterance = stream.utterance
+        assert utterance is not None
+        sound_ms = utterance.pcm.statistics().written / SAMPLES * FRAME_MS
+        if sound_ms > (stream.blocks[-1][1] if stream.blocks else 0.0):
+            stream.blocks.append((self.time.now_ms, sound_ms))
+        if self.time.now_ms >= stream.started_ms + stream.deaf_ms:
+            utterance.pcm.read_nowait(1 << 16)
+
+    def _on_stage(self, worker: Any) -> Actor:
+        """Have a worker tick in counted time."""
+        actor = Actor()
+
+        def go() -> None:
+            actor.turn.acquire()
+            while not self.time.over:
+                pause_s = worker._tick()
+                if pause_s != 0.0:
+                    self.time.rest_ms(None if pause_s is None else 1000.0 * pause_s)
+            self.time.go_on()
+
+        worker.start = lambda: None
+        worker.ring = lambda: self.time.ring(actor)
+        threading.Thread(target=go, daemon=True).start()
+        self.time.begin(actor)
+        return actor
+
+    def _close(self) -> None:
+        self.time.over = True
+        for actor in self._actors:
+            self.time.ring(actor)
+            self.time.pass_ms(1.0)
+        self.engine.close()
+
+    def _speak(self, inputs: Tensors, outputs: Tensors) -> None:
+        streams, rows, _ = inputs[FrameInputs.CODEC_ROWS].shape
+        self.time.pass_ms(rows * self.device.prompt_row_ms if rows > 1 else self.device.step(streams))
+        fake_voice.speak_by_rule(inputs, outputs)
+
+    def _decode(self, inputs: Tensors, outputs: Tensors) -> None:
+        streams, frames, _ = inputs[CodecInputs.CODES].shape
+        self.time.pass_ms(self.device.call(streams * frames))
+        fake_voice.decode_by_rule(inputs, outputs)
+
+
+def spoken(streams: list[Stream]) -> list[Stream]:
+    """Those who were let in and stayed."""
+    return [stream for stream in streams if not stream.refused and stream.leaves_after_ms is None]
+
+
+def worst_late_ms(streams: list[Stream]) -> float:
+    return float(np.max([stream.late_ms for stream in spoken(streams) if stream.pace is Pace.REALTIME], initial=-1e9))

@@ -1,0 +1,118 @@
+"""The engine's real code on devices that are made up: no sound runs out below the admitted load, all get their turn."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engines.contract import End, Pace
+from engines.timing import Work
+from tests.simulated_device import AGX_ORIN, H200, ORIN_NANO, Device, Simulation, Stream, spoken, worst_late_ms
+
+
+def some(count: int, seed: int, **wishes: object) -> list[Stream]:
+    dice = random.Random(seed)
+    return [Stream(frames=dice.randrange(3, 150), **wishes) for _ in range(count)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("device", "many"),
+    [(ORIN_NANO, 1), (ORIN_NANO, 4), (ORIN_NANO, 9), (AGX_ORIN, 1), (AGX_ORIN, 8), (AGX_ORIN, 32), (AGX_ORIN, 64),
+     (H200, 32), (H200, 256)],
+    ids=lambda value: getattr(value, "name", str(value)),
+)  # fmt: skip
+def test_a_burst_is_heard_without_a_gap_or_refused(device: Device, many: int) -> None:
+    simulation, streams = Simulation(device), some(many, seed=many)
+    held = simulation.engine.statistics().real_time_streams
+    simulation.run(streams)
+    assert len(spoken(streams)) == min(many, held)
+    assert worst_late_ms(streams) <= 0.0
+    assert all(stream.outcome.end is End.END and stream.outcome.frames == stream.frames for stream in spoken(streams))
+    prompts_ms = 14 * device.prompt_row_ms + device.step(held) + device.call(held)
+    assert max(stream.first_ms for stream in spoken(streams)) < min(many, held) * prompts_ms + 200.0
+
+
+def test_the_same_run_twice_is_the_same() -> None:
+    def blocks() -> list[list[tuple[float, float]]]:
+        simulation, streams = Simulation(AGX_ORIN), some(12, seed=5)
+        simulation.run(streams)
+        return [[(when - simulation.started_ms, sound) for when, sound in stream.blocks] for stream in streams]
+
+    assert blocks() == blocks()
+
+
+schedules = st.lists(
+    st.builds(
+        Stream,
+        frames=st.integers(2, 100),
+        at_ms=st.integers(0, 6000).map(float),
+        pace=st.sampled_from([Pace.REALTIME, Pace.REALTIME, Pace.REALTIME, Pace.FAST]),
+        deaf_ms=st.sampled_from([0.0, 0.0, 0.0, 1500.0]),
+        leaves_after_ms=st.one_of(st.none(), st.none(), st.none(), st.integers(1, 3000).map(float)),
+    ),
+    min_size=1,
+    max_size=24,
+)
+
+
+@settings(max_examples=30, derandomize=True)
+@given(schedules, st.sampled_from([ORIN_NANO, AGX_ORIN]))
+def test_any_schedule(streams: list[Stream], device: Device) -> None:
+    """Bursts, long and short, slow listeners, people who leave, files: no gap, no waiting without end, no remains."""
+    simulation = Simulation(device, max_waiting=4)
+    simulation.run(streams)
+    for stream in streams:
+        if stream.refused:
+            continue
+        assert stream.outcome.end in {End.END, End.CANCELLED}
+        if stream.leaves_after_ms is None:
+            assert stream.outcome.frames == stream.frames
+            if stream.pace is Pace.REALTIME and not stream.deaf_ms:
+                assert stream.late_ms <= 0.0
+    assert simulation.left == (0, 0)
+
+
+def test_files_take_what_is_left_and_are_not_forgotten() -> None:
+    simulation = Simulation(AGX_ORIN)
+    heard = some(12, seed=1)
+    files = some(12, seed=2, pace=Pace.FAST)
+    simulation.run(heard + files)
+    assert worst_late_ms(heard) <= 0.0
+    assert all(stream.outcome.end is End.END for stream in files)
+
+
+def test_a_file_alone_is_as_fast_as_the_device() -> None:
+    simulation, streams = Simulation(AGX_ORIN), [Stream(frames=150, pace=Pace.FAST)]
+    simulation.run(streams)
+    steps_ms = 150 * AGX_ORIN.step(1)
+    assert streams[0].blocks[-1][0] - streams[0].started_ms < 1.1 * steps_ms + AGX_ORIN.call(25)
+
+
+def test_who_is_far_ahead_rests_for_a_newcomer() -> None:
+    """On a device that has no time to spare, a newcomer beside three old ones does not run dry."""
+    slow = Device("slow", 4, 50.0, 4.0, 5.0, 3.0, 1.0)
+    simulation = Simulation(slow)
+    streams = [Stream(frames=150, at_ms=at_ms) for at_ms in (0.0, 100.0, 200.0, 5000.0)]
+    simulation.run(streams)
+    assert worst_late_ms(streams) <= 0.0
+    steps = [span for span in simulation.engine.timeline() if span.work is Work.STEP]
+    assert any(span.slots == (3,) for span in steps)
+
+
+def test_a_device_too_slow_says_so() -> None:
+    slow = Device("too slow", 4, 60.0, 10.0, 5.0, 3.0, 1.0)
+    simulation = Simulation(slow)
+    streams = some(3, seed=3)
+    simulation.run(streams)
+    assert [stream.refused for stream in streams] == [False, True, True]
+
+
+def test_without_the_switches_the_simulation_sees_the_difference() -> None:
+    """The measure can fail: twice as many as the device holds do run dry."""
+    slow = Device("slow", 8, 50.0, 10.0, 5.0, 3.0, 1.0)
+    streams = [Stream(frames=100) for _ in range(8)]
+    Simulation(slow, admission=False).run(streams)
+    assert worst_late_ms(streams) > 0.0
