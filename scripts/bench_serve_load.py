@@ -23,6 +23,7 @@ HEAVY: Final = (
 PLAIN: Final = "The kettle is on, the kitchen is warm, and the rain has stopped at last."
 TEXTS: Final = {"heavy": HEAVY, "plain": PLAIN, "interrupted": HEAVY * 8}
 """An interrupted client hears the first block of a long text, and cancels: the text work weighs most."""
+PACES: Final = {"heavy": "fast", "plain": "realtime", "interrupted": "realtime"}
 
 
 @dataclass
@@ -43,7 +44,7 @@ async def speak(socket: ClientConnection, workload: str, wishes: dict[str, Any],
     """One utterance."""
     text = TEXTS[workload]
     context = f"u{seed}"
-    start = {"type": "context.start", "context": context, "pace": "fast", "sampling": {"seed": seed}, **wishes}
+    start = {"type": "context.start", "context": context, "pace": PACES[workload], "sampling": {"seed": seed}, **wishes}
     await socket.send(json.dumps(start))
     began = time.perf_counter()
     await socket.send(json.dumps({"type": "text", "context": context, "text": text}))
