@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from engines.errors import BundleError
-from engines.manifest import Manifest
+from engines.manifest import Manifest, Quality
 from export.attention_tensorrt import AttentionForm
 from export.errors import ExportError
 from export.exporter import PRECISIONS, export_checkpoint
@@ -101,7 +101,8 @@ def _add_tensorrt(chosen: argparse.ArgumentParser) -> None:
     chosen.add_argument("--dtype", choices=["float16", "float32"], default="float16", help="of all products")
     chosen.add_argument("--slots", type=int, choices=SLOTS, default=usual.slots, help="utterances at once")
     chosen.add_argument("--positions", type=int, default=usual.positions, help="rows of each slot's cache")
-    chosen.add_argument("--unmeasured", action="store_true", help="round int4 to the nearest, without learning")
+    chosen.add_argument("--measure", action=argparse.BooleanOptionalAction, help="as for export")
+    chosen.add_argument("--force", action="store_true", help="keep a set that fails the quality gate")
 
 
 def make_tensorrt(arguments: argparse.Namespace) -> None:
@@ -112,8 +113,11 @@ def make_tensorrt(arguments: argparse.Namespace) -> None:
     )  # fmt: skip
     progress = Bars()
     with progress.bars:
-        made = export_tensorrt(arguments.checkpoint, arguments.folder, choice, progress, learn=not arguments.unmeasured)
-    print(f"{arguments.folder}: {', '.join(made.graphs)} for {made.slots} slots of {made.positions} rows")
+        made = export_tensorrt(
+            arguments.checkpoint, arguments.folder, choice, progress, measured=arguments.measure, force=arguments.force
+        )
+    told = f"{arguments.folder}: {', '.join(made.graphs)} for {made.slots} slots of {made.positions} rows"
+    print(told + agreement(made.quality))
 
 
 def make(arguments: argparse.Namespace) -> None:
@@ -135,10 +139,17 @@ def summary(bundle: Path, manifest: Manifest) -> str:
         f" {len(made.unused_tensors)} tensors not needed for speaking"
     )
     if quality is not None:
-        told += f"; {quality.agreement:.1%} of choices as in {quality.reference}, {quality.divergence:.4f} nats apart"
+        told += agreement(quality)
     elif made.precision != Precision.FP32.value:
         told += "; what quantisation cost was not measured (--measure)"
     return told
+
+
+def agreement(quality: Quality | None) -> str:
+    """The end of such a line: what was measured."""
+    if quality is None:
+        return ""
+    return f"; {quality.agreement:.1%} of choices as in {quality.reference}, {quality.divergence:.4f} nats apart"
 
 
 def main(words: Sequence[str] | None = None) -> int:

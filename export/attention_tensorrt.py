@@ -66,6 +66,8 @@ class TensorRtAttention:
         )
         if cache.first is not None:
             return self._grow(q, k, v, heads, cache, cache.first)
+        if not cache.past_key:
+            return self._whole(q, k, v, heads, cache)
         where = self._where(k, heads, cache)
         q, k = self._turn(q, cache, where, heads), self._turn(k, cache, where, heads)
         new_key, new_value = self._narrow(k), self._narrow(v)
@@ -96,6 +98,18 @@ class TensorRtAttention:
             hidden = np.arange(last)[None] > first + np.arange(cache.rows)[:, None]
             mask = self._for_form(g.const(np.where(hidden, UNSEEN, 0.0)[None, None], np.float32), heads)
         return self._mix(q, key, value, mask, heads), key, value
+
+    def _whole(self, q: str, k: str, v: str, heads: Heads, cache: Cache) -> tuple[str, str, str]:
+        """No past at all: however many rows there are, they begin at position 0 (measurements use this)."""
+        g = self._g
+        count = g.op("Squeeze", g.op("Shape", k, start=2, end=3), g.ints(0))
+        steps = g.op("Range", g.const(0, np.int64), count, g.const(1, np.int64))
+        angles = (g.op("Gather", cache.cosine, steps), g.op("Gather", cache.sine, steps))
+        seen = g.op("LessOrEqual", steps, g.op("Unsqueeze", steps, g.ints(1)))
+        mask = g.op("Where", seen, g.const(0.0, np.float32), g.const(UNSEEN, np.float32))
+        mask = self._for_form(g.op("Unsqueeze", mask, g.ints(0, 1)), heads)
+        key, value = self._narrow(self._rotate(k, angles, heads)), self._narrow(v)
+        return self._mix(self._rotate(q, angles, heads), key, value, mask, heads), key, value
 
     # -- caches of fixed size -------------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ Knows: what a bundle consists of. Does not know: how any part of it is made.
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
@@ -55,7 +54,7 @@ from export.payload import Payload
 from export.placing import aside, check_target, checksums, into_place
 from export.probe_texts import probe_ids
 from export.progress import Progress, Silent
-from export.quality_gate import QualityGate, Reference
+from export.quality_gate import QualityGate, Reference, Texts
 from export.rounding import Rounder
 from export.text_side import TextTable, load_tokenizer, text_ids, write_front_end
 
@@ -96,19 +95,11 @@ def export_checkpoint(
     for name in (precision, down or precision):
         if name not in PRECISIONS:
             raise ExportError(f"bundles are stored as {', '.join(PRECISIONS)}, not as {name}")
-    made = _Export(checkpoint, Precision(precision), Precision(down or precision), progress or Silent(), measured)
+    made = Export(checkpoint, Precision(precision), Precision(down or precision), progress or Silent(), measured)
     return made.write(bundle, licence, force=force)
 
 
-def learn_rounding(checkpoint: Path, progress: Progress | None = None) -> Rounder:
-    """A rounder that has learnt from what the full weights of a checkpoint speak, for int4 matrices of any layout.
-
-    Needs room for the full weights in the temporary directory. Raises as `export_checkpoint`.
-    """
-    return _Export(checkpoint, Precision.INT4, Precision.INT4, progress or Silent(), True).learn()
-
-
-class _Export:
+class Export:
     """One export: everything is checked and planned here, before the first byte is written."""
 
     def __init__(
@@ -158,14 +149,21 @@ class _Export:
             into_place(folder, bundle)
         return manifest
 
-    def learn(self) -> Rounder:
-        """Only let rounding learn, in a scratch folder."""
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = Path(scratch) / "bundle"
-            folder.mkdir()
-            with self._reference(folder, self._write_text_side(folder, "")) as reference:
-                self._learn(reference)
-        return self._rounder
+    @property
+    def measures(self) -> bool:
+        """Whether the full weights are wanted."""
+        return self._gate is not None
+
+    def reference(self, scratch: Path) -> AbstractContextManager[Reference]:
+        """Only the full weights, in a scratch folder."""
+        folder = scratch / "bundle"
+        folder.mkdir()
+        return self._reference(folder, self._write_text_side(folder, ""))
+
+    def probes(self) -> tuple[Texts, Texts]:
+        """Texts to learn from and texts to be measured by, as ids."""
+        learning = probe_ids(self._checkpoint, self._tokenizer, learning=True)
+        return learning, probe_ids(self._checkpoint, self._tokenizer)
 
     def _write_text_side(self, folder: Path, licence: str) -> Manifest:
         """Write text table and front end; returns the manifest, which does not know of files and quality yet."""
@@ -178,8 +176,7 @@ class _Export:
 
     def _learn(self, reference: Reference) -> None:
         if Precision.INT4 in (self._precision, self._down):
-            texts = probe_ids(self._checkpoint, self._tokenizer, learning=True)
-            self._rounder.learn(reference.moments(texts))
+            self._rounder.learn(reference.moments(self.probes()[0]))
 
     def _write_weights(self, folder: Path, manifest: Manifest, *, force: bool) -> Quality | None:
         """Write the payload; quantised weights beside the full ones, to learn from them and to be measured."""
@@ -193,8 +190,7 @@ class _Export:
         with self._reference(folder, manifest) as reference:
             self._learn(reference)
             write()
-            texts = probe_ids(self._checkpoint, self._tokenizer)
-            return self._gate.measure(reference, folder, manifest, texts, force=force)
+            return self._gate.measure(reference, folder, manifest, self.probes()[1], force=force)
 
     def _manifest(self, front_end: TextFrontEnd, licence: str) -> Manifest:
         config, talker = self._config, self._config.talker_config

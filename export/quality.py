@@ -56,12 +56,15 @@ class Spoken:
 class Prober:
     """One set of weights: a folder with `frame.onnx`, `probe.onnx` and the weights they point into."""
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self._folder, self._manifest = folder, manifest
+    def __init__(self, folder: Path, manifest: Manifest, *, literally: bool = False) -> None:
+        """`literally`: run the graphs node by node, for those that another runtime is to run."""
+        self._folder, self._manifest, self._literally = folder, manifest, literally
 
     def _session(self, name: str) -> Any:
         options = ort.SessionOptions()
         options.log_severity_level = 3
+        if self._literally:
+            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         return ort.InferenceSession(self._folder / name, options, providers=["CPUExecutionProvider"])
 
     def speak(self, texts: list[tuple[int, ...]], table: npt.NDArray[Any], codec: Floats) -> list[Spoken]:
@@ -177,7 +180,9 @@ def portions(sizes: dict[str, int], most: int) -> list[list[str]]:
 def run(
     session: Any, values: dict[str, npt.NDArray[Any]], names: list[str] | None = None
 ) -> dict[str, npt.NDArray[Any]]:
-    """Outputs of a session by name, all or those named; only what they need is computed."""
+    """Outputs of a session by name, all or those named; only what they need is computed. Takes more than it reads."""
+    read = {value.name for value in session.get_inputs()}
+    values = {name: value for name, value in values.items() if name in read}
     names = names or [value.name for value in session.get_outputs()]
     options = ort.RunOptions()
     options.only_execute_path_to_fetches = True

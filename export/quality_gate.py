@@ -39,7 +39,7 @@ class Reference:
     def __init__(
         self, folder: Path, manifest: Manifest, table: npt.NDArray[Any], codec: npt.NDArray[np.float32]
     ) -> None:
-        self.prober = Prober(folder, manifest)
+        self.prober, self.manifest = Prober(folder, manifest), manifest
         self._table, self._codec = table, codec
 
     def speak(self, texts: Texts) -> list[Spoken]:
@@ -99,16 +99,21 @@ class QualityGate:
             found = measure(reference.prober, Prober(folder, manifest), reference.speak(texts))
         finally:
             probe.unlink()
-        if found.passed:
-            return found
+        return judge(found, self._plan.precision, force=force)
+
+
+def judge(found: Quality, precision: Precision, *, force: bool) -> Quality:
+    """A measurement that passes, or is forced (and then says so). Raises `QualityError` for any other."""
+    if not found.passed:
         if not force:
             raise QualityError(
-                f"{self._plan.precision.value} changes this voice too much: the likeliest code stays the same in"
+                f"{precision.value} changes this voice too much: the likeliest code stays the same in"
                 f" {found.agreement:.1%} of choices (at least {found.least_agreement:.0%} wanted), divergence"
                 f" {found.divergence:.3f} nats (at most {found.most_divergence:g}); take a higher precision,"
                 " or keep it all the same with --force"
             )
         return msgspec.structs.replace(found, forced=True)
+    return found
 
 
 def _save(model: ModelProto, path: Path) -> None:

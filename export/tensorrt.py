@@ -30,6 +30,7 @@ from export.graph import GraphBuilder
 from export.lowering import Precision
 from export.lowering_tensorrt import OPSETS, TensorRtLowering
 from export.payload import Payload
+from export.probe_graph import build_probe_graph
 from export.rounding import Rounder
 from export.stepped_graph import build_prefill_graph, build_step_graph, build_talker_graph
 
@@ -136,13 +137,7 @@ def build_tensorrt(source: TensorRtSource, choice: TensorRtChoice, rounder: Roun
     """
     if not 1 <= choice.positions <= source.max_positions:
         raise ExportError(f"{choice.positions} rows of cache: the rotary tables reach from 1 to {source.max_positions}")
-    made = TensorRtGraphs(choice, rounder)
-    full = Precision.FP32
-    plan = FramePlan(
-        config=source.talker, file=source.model_file, precision=choice.precision, head_precision=full,
-        max_top_k=source.max_top_k, max_positions=source.max_positions, cache_rows=choice.positions,
-        down_precision=full if choice.precision is Precision.FP8 else None,
-    )  # fmt: skip
+    made, plan = TensorRtGraphs(choice, rounder), _plan(source, choice)
     builders = {
         Role.PREFILL: build_prefill_graph,
         Role.FRAME: build_frame_graph,
@@ -154,6 +149,25 @@ def build_tensorrt(source: TensorRtSource, choice: TensorRtChoice, rounder: Roun
     graph, low = _begin(made, Role.CODEC)
     CodecGraph(graph, low, source.codec, source.codec_file).build()
     return made
+
+
+def write_probe(
+    source: TensorRtSource, choice: TensorRtChoice, rounder: Rounder | None, folder: Path, name: str
+) -> None:
+    """The measurement's graph (`export.probe_graph`) with weights as a set of this choice has them."""
+    graph = GraphBuilder("probe", Payload(), OPSETS[choice.form])
+    build_probe_graph(graph, TensorRtLowering(graph, choice.form, choice.dtype, rounder), _plan(source, choice))
+    graph.payload.write(folder / WEIGHTS, lambda _: None)
+    (folder / name).write_bytes(graph.model(WEIGHTS).SerializeToString(deterministic=True))
+
+
+def _plan(source: TensorRtSource, choice: TensorRtChoice) -> FramePlan:
+    full = Precision.FP32
+    return FramePlan(
+        config=source.talker, file=source.model_file, precision=choice.precision, head_precision=full,
+        max_top_k=source.max_top_k, max_positions=source.max_positions, cache_rows=choice.positions,
+        down_precision=full if choice.precision is Precision.FP8 else None,
+    )  # fmt: skip
 
 
 def _begin(made: TensorRtGraphs, role: Role) -> tuple[GraphBuilder, TensorRtLowering]:

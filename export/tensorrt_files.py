@@ -6,18 +6,24 @@ Knows: what a set needs beside its graphs. Does not know: TensorRT's library, bu
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Final
 
 import msgspec
 import numpy as np
 
+from engines.manifest import Quality
 from export.config import read_generation_config, read_model_config
-from export.exporter import MAX_POSITIONS, graph_top_k, learn_rounding
+from export.exporter import MAX_POSITIONS, graph_top_k
+from export.full_voice import FullVoice, full_voice
 from export.lowering import Precision
 from export.placing import aside, check_target, into_place
 from export.progress import Progress, Silent
-from export.tensorrt import WEIGHTS, TensorRtChoice, build_tensorrt, read_source
+from export.quality import PROBE_FILE, Prober, measure
+from export.quality_gate import judge
+from export.rounding import Rounder
+from export.tensorrt import WEIGHTS, TensorRtChoice, TensorRtSource, build_tensorrt, read_source, write_probe
 
 CHOICE_FILE: Final = "choice.json"
 
@@ -34,27 +40,34 @@ class ChoiceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     precision: str
     slots: int
     positions: int
-    learned: bool
-    """Whether int4 matrices were rounded with what the full weights speak."""
+    quality: Quality | None
+    """What these weights do to the choices, run literally by ONNX Runtime; None where it was not measured."""
     weights: str
     graphs: tuple[str, ...]
 
 
 def export_tensorrt(
-    checkpoint: Path, folder: Path, choice: TensorRtChoice, progress: Progress | None = None, *, learn: bool = True
-) -> ChoiceRecord:
+    checkpoint: Path, folder: Path, choice: TensorRtChoice, progress: Progress | None = None, *,
+    measured: bool | None = None, force: bool = False,
+) -> ChoiceRecord:  # fmt: skip
     """Write the graphs of `choice` for an official checkpoint into a new directory.
 
-    `learn`: let int4 rounding learn from what the full weights speak (see `learn_rounding`). Raises `ExportError`,
-    `CheckpointError`; nothing is left behind then.
+    `measured`: let int4 rounding learn from what the full weights speak, and measure the set against them; None does so
+    for light voices only (see `export_checkpoint`). `force` keeps a measured set also below the gate. Raises
+    `ExportError`, `CheckpointError`, `QualityError`; nothing is left behind then.
     """
     folder, progress = folder.absolute(), progress or Silent()
     talker = read_model_config(checkpoint).talker_config
     top_k = graph_top_k(read_generation_config(checkpoint), talker)
-    learned = learn and choice.precision is Precision.INT4
-    rounder = learn_rounding(checkpoint, progress) if learned else None
-    made = build_tensorrt(read_source(checkpoint, top_k, MAX_POSITIONS), choice, rounder)
+    source, rounder = read_source(checkpoint, top_k, MAX_POSITIONS), Rounder()
+    made = build_tensorrt(source, choice, rounder)
     check_target(folder, made.payload.nbytes)
+    quality = None
+    with full_voice(checkpoint, progress, measured) as voice:
+        if voice is not None:
+            if choice.precision is Precision.INT4:
+                rounder.learn(voice.reference.moments(voice.learning))
+            quality = judge(_measure(voice, source, choice, rounder), choice.precision, force=force)
     record = ChoiceRecord(
         form=choice.form.value,
         shape=choice.shape.value,
@@ -62,7 +75,7 @@ def export_tensorrt(
         precision=choice.precision.value,
         slots=choice.slots,
         positions=choice.positions,
-        learned=learned,
+        quality=quality,
         weights=WEIGHTS,
         graphs=tuple(f"{role.value}.onnx" for role in made.graphs),
     )
@@ -71,3 +84,11 @@ def export_tensorrt(
         (scratch / CHOICE_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(record)) + b"\n")
         into_place(scratch, folder)
     return record
+
+
+def _measure(voice: FullVoice, source: TensorRtSource, choice: TensorRtChoice, rounder: Rounder) -> Quality:
+    """The set's weights and types against the full ones."""
+    with tempfile.TemporaryDirectory() as scratch:
+        write_probe(source, choice, rounder, Path(scratch), PROBE_FILE)
+        narrow = Prober(Path(scratch), voice.reference.manifest, literally=True)
+        return measure(voice.reference.prober, narrow, voice.reference.speak(voice.measured))

@@ -12,7 +12,8 @@ import onnx
 import pytest
 from safetensors.numpy import load_file
 
-from export.errors import ExportError
+from export.attention_tensorrt import AttentionForm
+from export.errors import ExportError, QualityError
 from export.lowering import Precision
 from export.tensorrt import FrameShape, TensorRtChoice
 from export.tensorrt_files import CHOICE_FILE, ChoiceRecord, export_tensorrt
@@ -27,7 +28,7 @@ def test_a_set_says_what_it_is_and_every_graph_is_whole(tiny_checkpoint: Path, t
     folder = tmp_path / "set"
     done = run(
         str(tiny_checkpoint), str(folder), "--form", "rows", "--shape", "stepped", "--precision", "int8",
-        "--slots", "2", "--positions", "48",
+        "--slots", "2", "--positions", "48", "--no-measure",
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     record = msgspec.json.decode((folder / CHOICE_FILE).read_bytes(), type=ChoiceRecord)
@@ -41,9 +42,13 @@ def test_a_set_says_what_it_is_and_every_graph_is_whole(tiny_checkpoint: Path, t
 
 def test_int4_is_rounded_with_what_was_learnt(tiny_checkpoint: Path, tmp_path: Path) -> None:
     choice = TensorRtChoice(shape=FrameShape.STEPPED, precision=Precision.INT4, slots=1, positions=32)
-    records = [export_tensorrt(tiny_checkpoint, tmp_path / str(learn), choice, learn=learn) for learn in (True, False)]
-    assert [record.learned for record in records] == [True, False]
-    learnt, nearest = (load_file(tmp_path / str(learn) / records[0].weights) for learn in (True, False))
+    records = [
+        export_tensorrt(tiny_checkpoint, tmp_path / str(measured), choice, measured=measured, force=True)
+        for measured in (True, False)
+    ]
+    assert records[0].quality is not None
+    assert records[1].quality is None
+    learnt, nearest = (load_file(tmp_path / str(measured) / records[0].weights) for measured in (True, False))
     name = "talker.layers.0.mlp.down"
     assert not np.array_equal(learnt[f"{name}.s4"], nearest[f"{name}.s4"])
     assert np.array_equal(learnt["codec.codebooks"], nearest["codec.codebooks"])
@@ -53,5 +58,20 @@ def test_nothing_foreign_is_overwritten(tiny_checkpoint: Path, tmp_path: Path) -
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter").write_text("dear")
     with pytest.raises(ExportError, match="choose another name"):
-        export_tensorrt(tiny_checkpoint, tmp_path / "mine", TensorRtChoice(slots=1), learn=False)
+        export_tensorrt(tiny_checkpoint, tmp_path / "mine", TensorRtChoice(slots=1), measured=False)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("form", AttentionForm)
+def test_wide_weights_measure_as_the_reference(tiny_checkpoint: Path, tmp_path: Path, form: AttentionForm) -> None:
+    choice = TensorRtChoice(form, FrameShape.STEPPED, np.float32, Precision.FP32, 1, 32)
+    quality = export_tensorrt(tiny_checkpoint, tmp_path / "set", choice).quality
+    assert quality is not None
+    assert quality.agreement == 1.0
+    assert quality.divergence < 1e-6
+
+
+def test_a_set_below_the_gate_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    with pytest.raises(QualityError, match="int4 changes this voice too much"):
+        export_tensorrt(tiny_checkpoint, tmp_path / "set", TensorRtChoice(slots=1, positions=32))
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,41 @@
+"""A checkpoint's full weights, ready to speak, for sets of weights that are not bundles.
+
+Purpose: let such a set learn how to round, and be measured, as a bundle is while it is made.
+Knows: how an export sets its reference up. Does not know: what is measured against it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from export.exporter import Export
+from export.lowering import Precision
+from export.progress import Progress
+from export.quality_gate import Reference, Texts
+
+
+@dataclass(frozen=True, slots=True)
+class FullVoice:
+    """The reference, and texts as its ids."""
+
+    reference: Reference
+    learning: Texts
+    measured: Texts
+
+
+@contextmanager
+def full_voice(checkpoint: Path, progress: Progress, measured: bool | None) -> Iterator[FullVoice | None]:
+    """The full weights of an official checkpoint, in a folder of the temporary directory.
+
+    `measured` as for `export_checkpoint`, whose errors this raises too; None comes where nothing is to be measured.
+    """
+    made = Export(checkpoint, Precision.INT4, Precision.INT4, progress, measured)
+    if not made.measures:
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as scratch, made.reference(Path(scratch)) as reference:
+        yield FullVoice(reference, *made.probes())
