@@ -16,7 +16,8 @@ from typing import Final
 from engines.chunk_policy import Costs
 
 SHARE: Final = 0.85
-"""Of the time, that talker and codec may each be busy."""
+"""Of the time, that the talker may be busy."""
+_CODEC_SHARE: Final = 0.75  # that the codec may; its calls hold each other up, and small ones cost more
 _BLOCK_FRAMES: Final = 8  # of a codec call under load: what is gathered when many speak
 
 
@@ -31,7 +32,9 @@ def real_time_streams(costs: Costs, step_ms_of: Mapping[int, float], slots: int)
     budget_ms = SHARE * costs.frame_ms
     block = _BLOCK_FRAMES * costs.codec_frame_ms + costs.codec_call_ms
     codec_ms = block / _BLOCK_FRAMES
-    most = slots if codec_ms * slots <= budget_ms else int(budget_ms / codec_ms)
+    most = slots
+    if codec_ms * slots > _CODEC_SHARE * costs.frame_ms:
+        most = int(_CODEC_SHARE * costs.frame_ms / codec_ms)
     while most > 1 and step_ms(step_ms_of, most) > budget_ms:
         most -= 1
     return max(most, 1)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _EPSILON_MS: Final = 1e-6
+_WORTH: Final = 4.0  # frames' cost over their call's, from where on a larger block saves little
 _HORIZON_BLOCKS: Final = 8  # of the largest size: what is played through; costs are not known better than that
 
 
@@ -54,10 +55,15 @@ def widest_block(costs: Costs, call_ms: float, ceiling: int) -> int:
     A call cannot be broken off, so this bounds how long a cancelled utterance holds its slot and others wait. Where
     calls are dear in themselves it allows four times their own cost for frames, so that they stay worth making.
     """
-    for_frames_ms = max(call_ms - costs.codec_call_ms, 4.0 * costs.codec_call_ms)
+    for_frames_ms = max(call_ms - costs.codec_call_ms, _WORTH * costs.codec_call_ms)
     if costs.codec_frame_ms * ceiling <= for_frames_ms:
         return ceiling
     return max(1, int(for_frames_ms / costs.codec_frame_ms))
+
+
+def worthwhile(costs: Costs) -> int:
+    """The fewest frames, at least 1, whose own cost is four times that of the call they need."""
+    return max(1, round(min(_WORTH * costs.codec_call_ms / max(costs.codec_frame_ms, _EPSILON_MS), 1e6)))
 
 
 def block_due(

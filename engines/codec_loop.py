@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engines.chunk_policy import Costs, block_due, first_block, fitting, spare_ms, widest_block
+from engines.chunk_policy import Costs, block_due, first_block, fitting, spare_ms, widest_block, worthwhile
 from engines.codec import Codec
 from engines.codec_stream import CodecStream
 from engines.costs import CostModel
@@ -181,12 +181,13 @@ class CodecLoop:
         """Who goes along with the urgent one, in consecutive slots, and how many frames of each are decoded."""
         frames = min(urgent.utterance.frames.used, self._most(urgent))
         if not urgent.fixed_start:
-            frames = fitting(costs, frames, room_ms)
+            fits = fitting(costs, frames, room_ms)
+            if room_ms + self._policy.margin_ms < costs.codec_ms(1):  # too late: small blocks would only cost more
+                fits = max(fits, worthwhile(costs))
+            frames = min(frames, fits)
         low = high = urgent.slot
         if self._policy.batching:
-            for_frames_ms = max(self._policy.call_ms - costs.codec_call_ms, 0.0)
-            if room_ms >= costs.codec_ms(frames):  # without room for one the harm is done, and company hastens
-                for_frames_ms = min(for_frames_ms, room_ms - costs.codec_call_ms)
+            for_frames_ms = max(min(self._policy.call_ms, room_ms) - costs.codec_call_ms, 0.0)
             many = max(int(for_frames_ms / max(frames * costs.codec_frame_ms, 1e-9)), 1)
             call_ms = costs.codec_ms(frames)
 

@@ -58,6 +58,9 @@ ORIN_NANO = Device("Orin Nano", 4, 38.0, 3.0, 8.0, 5.0, 1.0)
 AGX_ORIN = Device("AGX Orin", 32, 20.0, 0.8, 4.0, 1.4, 0.4)
 H200 = Device("H200", 256, 6.0, 0.06, 1.5, 0.08, 0.05)
 
+TWO_CORES = Device("two cores", 32, 5.0, 0.9, 2.3, 4.0, 0.8)
+"""The default voice on a processor, roughly as measured."""
+
 
 class Actor:
     """Something that goes on in time."""

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from engines.contract import End, Pace
 from engines.timing import Work
-from tests.simulated_device import AGX_ORIN, H200, ORIN_NANO, Device, Simulation, Stream, spoken, worst_late_ms
+from tests.simulated_device import (
+    AGX_ORIN,
+    H200,
+    ORIN_NANO,
+    TWO_CORES,
+    Device,
+    Simulation,
+    Stream,
+    spoken,
+    worst_late_ms,
+)
 
 
 def some(count: int, seed: int, **wishes: object) -> list[Stream]:
@@ -33,6 +43,17 @@ def test_a_burst_is_heard_without_a_gap_or_refused(device: Device, many: int) ->
     assert all(stream.outcome.end is End.END and stream.outcome.frames == stream.frames for stream in spoken(streams))
     prompts_ms = 14 * device.prompt_row_ms + device.step(held) + device.call(held)
     assert max(stream.first_ms for stream in spoken(streams)) < min(many, held) * prompts_ms + 200.0
+
+
+@pytest.mark.parametrize("batching", [True, False])
+@pytest.mark.parametrize("many", [4, 10, 12, 13, 24])
+def test_company_in_a_call_harms_nobody(many: int, batching: bool) -> None:
+    """Where frames are dear and calls are not, as on a processor: up to what is held, and no more are let in."""
+    streams = [Stream(frames=40 + 37 * number % 60) for number in range(many)]
+    simulation = Simulation(TWO_CORES, codec_batching=batching)
+    simulation.run(streams)
+    assert len(spoken(streams)) == min(many, 13)
+    assert worst_late_ms(streams) <= 0.0
 
 
 def test_the_same_run_twice_is_the_same() -> None:
