@@ -58,6 +58,11 @@ class Connection:
         """Whether a context is open."""
         return bool(self._contexts)
 
+    @property
+    def buffered_s(self) -> list[float]:
+        """Sound that waits in each of its contexts, seconds."""
+        return [context.buffered_s for context in self._contexts.values()]
+
     async def run(self) -> None:
         """Serve until the client leaves or is sent away; then end its contexts, and wait for the engine to let go."""
         try:

@@ -162,6 +162,12 @@ class SpeakingContext:
         elif self._work is not None:
             self._work.cancel()
 
+    @property
+    def buffered_s(self) -> float:
+        """Sound that waits for the listener, seconds."""
+        samples = self._session.buffered_samples if self._session is not None else 0
+        return samples / self._plan.voice.model.info.sample_rate_hz
+
     async def run(self) -> ContextReport:
         """Speak. Whatever goes wrong is in the report."""
         error: ProtocolError | None = None

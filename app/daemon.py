@@ -85,6 +85,7 @@ class Daemon:
                 health=self.pulse.health,
                 ready=self.pulse.ready,
                 voices=lambda: self.services.voices,
+                before_metrics=lambda: metrics.rings_hold(self.server.ring_levels_s()),
                 metrics=metrics.text,
                 pool=self._figures,
             ),

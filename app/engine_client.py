@@ -71,6 +71,11 @@ class Speech:
         """Stop at the next frame; `outcome` follows."""
         self._utterance.cancel()
 
+    @property
+    def buffered_samples(self) -> int:
+        """Sound that was made and not yet read."""
+        return self._utterance.pcm.statistics().used
+
     async def read(self, limit: int) -> Pcm:
         """Wait for sound and take at most `limit` samples; an empty array is the end. Raises `SpeechError`."""
         while True:

@@ -48,6 +48,8 @@ class Sources:
     health: Callable[[], Condition]
     ready: Callable[[], Condition]
     voices: Callable[[], VoiceTable | None]
+    before_metrics: Callable[[], None]
+    """Called on the loop, to note what only the loop may read."""
     metrics: Callable[[], bytes]
     pool: BoundedExecutor
     """Where the figures are printed."""
@@ -58,6 +60,7 @@ async def answer(path: str, sources: Sources) -> Response:
     if path in {"/health", "/ready"}:
         return _condition(sources.health() if path == "/health" else sources.ready())
     if path == "/metrics":
+        sources.before_metrics()
         return _response(HTTPStatus.OK, _METRICS, await sources.pool.run(sources.metrics))
     if path == "/v1/voices":
         table = sources.voices()

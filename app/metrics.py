@@ -6,7 +6,7 @@ units, buckets. Does not know: how the figures come about. Adding costs microsec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -45,6 +45,7 @@ class Metrics:
         self._audio_s = Counter("speakd_audio_seconds", "Sound that was sent", registry=here)
         self._refusals = Counter("speakd_refusals", "Messages and sockets refused", ["reason"], registry=here)
         self._lag = Histogram("speakd_loop_lag_seconds", "How late the loop is", registry=here, buckets=_SHORT)
+        self._rings = Gauge("speakd_ring_seconds", "Sound that waits for listeners", ["which"], registry=here)
         self._reloads = Counter("speakd_reloads", "Configuration reloads", ["result"], registry=here)
 
     def context_ended(self, report: ContextReport) -> None:
@@ -71,6 +72,11 @@ class Metrics:
     def loop_was_late(self, late_s: float) -> None:
         """A sample of the loop's lag."""
         self._lag.observe(late_s)
+
+    def rings_hold(self, levels_s: Sequence[float]) -> None:
+        """How much sound waits in each ring."""
+        self._rings.labels("sum").set(sum(levels_s))
+        self._rings.labels("largest").set(max(levels_s, default=0.0))
 
     def reloaded(self, result: str) -> None:
         """A SIGHUP was answered: "done" or "refused"."""

@@ -8,6 +8,7 @@ Does not know: HTTP, signals.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -30,6 +31,8 @@ class Pulse:
         self._notify = notify
         self.failure: str | None = None
         """Why an engine has ended, if one has."""
+        self._progress: dict[str, tuple[int, float]] = {}
+        """Of each pool at work: tasks it has done, and since when no more."""
 
     def health(self) -> Condition:
         """Whether the daemon works: starting counts as working, a stuck or failed engine does not."""
@@ -42,6 +45,10 @@ class Pulse:
                 return Condition(False, f"{model.info.name}: {state.failure}")
             if state.busy_s > self._services.config.server.stall_s:
                 return Condition(False, f"{model.info.name}: the engine has been stuck for {state.busy_s:.0f} s")
+        for name, (_, since) in self._progress.items():
+            stuck_s = time.monotonic() - since
+            if stuck_s > self._services.config.server.stall_s:
+                return Condition(False, f"the {name} pool has been stuck for {stuck_s:.0f} s")
         return Condition(True, "serving")
 
     def ready(self) -> Condition:
@@ -70,12 +77,24 @@ class Pulse:
             now = loop.time()
             self._services.metrics.loop_was_late(max(now - due, 0.0))
             self._note_failure(stop)
+            self._note_progress()
             if patience_s is not None and now - fed >= patience_s / 4 and self.health().ok:
                 fed = now
                 self._notify.watchdog()
             if now - told >= _STATUS_S:
                 told = now
                 self._notify.status(self.summary())
+
+    def _note_progress(self) -> None:
+        """A pool that works and gets nothing done is stuck."""
+        now = time.monotonic()
+        for pool in (self._services.pools.text, self._services.pools.audio):
+            state = pool.statistics()
+            done, _ = self._progress.get(pool.name, (-1, now))
+            if not state.active:
+                self._progress.pop(pool.name, None)
+            elif done != state.completed:
+                self._progress[pool.name] = (state.completed, now)
 
     def _note_failure(self, stop: Callable[[], None]) -> None:
         voices = self._services.voices

@@ -81,6 +81,10 @@ class SpeakServer:
         """Sockets inside."""
         return len(self._connections)
 
+    def ring_levels_s(self) -> list[float]:
+        """Sound that waits for its listener, of every context, seconds."""
+        return [level for connection in self._connections for level in connection.buffered_s]
+
     async def open(self, unix: Path | None, tls: ssl.SSLContext | None) -> None:
         """Begin to listen. Raises `OSError`."""
         config, services = self._services.config, self._services

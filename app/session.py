@@ -139,6 +139,11 @@ class SpeechSession:
         """Whether an utterance is under way."""
         return bool(self._open)
 
+    @property
+    def buffered_samples(self) -> int:
+        """Made, and not yet gone to the sink."""
+        return sum(speech.buffered_samples for speech in self._open)
+
     async def run(self, texts: AsyncIterator[str | Mark]) -> SessionReport:
         """Speak everything that comes; returns when the sink is finished, or stopped after `cancel`.
 
@@ -163,11 +168,9 @@ class SpeechSession:
 
     def cancel(self) -> None:
         """Stop at once: `run` returns soon, with what was spoken so far kept. Idempotent."""
-        if self._cancelled:
-            return
-        self._cancelled = True
-        if self._work is not None:
+        if not self._cancelled and self._work is not None:
             self._work.cancel()
+        self._cancelled = True
 
     async def _stopped(self) -> SessionReport:
         self.report.outcome = End.CANCELLED

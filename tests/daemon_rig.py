@@ -24,10 +24,11 @@ from app.daemon import Daemon
 from app.engine_client import EngineClient
 from app.executor import BoundedExecutor
 from app.messages import PROTOCOL
+from app.sink import to_pcm16
 from app.systemd_notify import SystemdNotify
 from app.voices import VoiceModel
 from engines.contract import EngineStatistics
-from tests.fake_engine import FakeEngine
+from tests.fake_engine import FakeEngine, sine
 
 TOKEN = "a-token-nobody-guesses"
 
@@ -239,3 +240,25 @@ async def turn_until(reached: Callable[[], Any]) -> None:
     """Let the loop turn until something holds; the scenario's own limit bounds it."""
     while not reached():
         await asyncio.sleep(0.001)
+
+
+async def get(daemon: Daemon, path: str, *, port: int | None = None, **headers: str) -> tuple[int, str, str]:
+    """Status, head and body of a GET."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port or daemon.server.port)
+    extra = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\n{extra}\r\n".encode())
+    answer = (await reader.read()).decode()
+    writer.close()
+    head, _, body = answer.partition("\r\n\r\n")
+    return int(head.split()[1]), head, body
+
+
+def guarded(tmp_path: Path, **sections: dict[str, Any]) -> Any:
+    file = tmp_path / "token"
+    file.write_text(TOKEN + "\n")
+    return settings(security={"token_file": str(file)}, **sections)
+
+
+def frames(*counts: int) -> bytes:
+    """Sound of so many frames, each count from the beginning, as 16-bit samples."""
+    return b"".join(to_pcm16(sine(count)).tobytes() for count in counts)

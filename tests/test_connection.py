@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from websockets.exceptions import ConnectionClosed
 
-from app.sink import to_pcm16
 from engines.contract import End
 from engines.errors import RequestError
-from tests.daemon_rig import Client, ServedFakeEngine, fakes, play, serving, settings, turn_until
-from tests.fake_engine import INFO, sine
+from tests.daemon_rig import Client, ServedFakeEngine, fakes, frames, play, serving, settings, turn_until
+from tests.fake_engine import INFO
 
 FRAME_BYTES = 2 * INFO.samples_per_frame
-
-
-def frames(*counts: int) -> bytes:
-    return b"".join(to_pcm16(sine(count)).tobytes() for count in counts)
 
 
 def test_text_becomes_sound_and_one_last_word() -> None:
@@ -243,44 +235,6 @@ def test_a_context_left_alone_is_ended() -> None:
             await client.say("context.start", "a")
             await client.until("context.done")
             assert client.heard["a"].of("error")[0]["code"] == "idle"
-
-    play(scenario())
-
-
-def test_raw_framing_is_sound_only_and_ends_the_socket() -> None:
-    async def scenario() -> None:
-        async with (
-            serving(settings(), ServedFakeEngine()) as daemon,
-            Client(daemon, query="?framing=raw", subprotocols=None) as client,
-        ):
-            lines = [
-                {"type": "context.start", "context": "a", "pace": "fast"},
-                {"type": "text", "context": "a", "text": "abc"},
-                {"type": "end", "context": "a"},
-            ]
-            await client.ws.send("".join(json.dumps(line) + "\n" for line in lines).encode())
-            sound = b""
-            with pytest.raises(ConnectionClosed) as closed:  # noqa: PT012
-                while True:
-                    block = await client.ws.recv()
-                    assert isinstance(block, bytes)
-                    sound += block
-            assert sound == frames(3)
-            assert closed.value.rcvd is not None
-            assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1000, "end")
-
-    play(scenario())
-
-
-def test_raw_framing_says_what_is_wrong_in_the_close() -> None:
-    async def scenario() -> None:
-        async with (
-            serving(settings(), ServedFakeEngine()) as daemon,
-            Client(daemon, query="?framing=raw") as client,
-        ):
-            await client.ws.send('{"type":"context.start","context":"a","voice":"eve"}')
-            assert await client.until_closed() == 1008
-            assert "ada, bob" in (client.ws.close_reason or "")
 
     play(scenario())
 

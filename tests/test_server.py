@@ -5,37 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import socket
-import ssl
-import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from websockets.asyncio.client import connect
-from websockets.exceptions import InvalidStatus
 
 from app.config import ConfigError
 from app.daemon import Daemon
-from tests.daemon_rig import TOKEN, Client, ServedFakeEngine, play, serving, settings, turn_until
-
-
-async def get(daemon: Daemon, path: str, *, port: int | None = None, **headers: str) -> tuple[int, str, str]:
-    """Status, head and body of a GET."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port or daemon.server.port)
-    extra = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\n{extra}\r\n".encode())
-    answer = (await reader.read()).decode()
-    writer.close()
-    head, _, body = answer.partition("\r\n\r\n")
-    return int(head.split()[1]), head, body
-
-
-def guarded(tmp_path: Path, **sections: dict[str, Any]) -> Any:
-    file = tmp_path / "token"
-    file.write_text(TOKEN + "\n")
-    return settings(security={"token_file": str(file)}, **sections)
+from tests.daemon_rig import Client, ServedFakeEngine, get, guarded, play, serving, settings, turn_until
 
 
 def test_get() -> None:
@@ -81,6 +62,41 @@ def test_a_stuck_or_failed_engine_is_not_healthy() -> None:
     play(scenario())
 
 
+def test_a_stuck_pool_is_not_healthy() -> None:
+    async def scenario() -> None:
+        config = settings(server={"stall_s": 0.3})
+        async with serving(config, ServedFakeEngine()) as daemon:
+            let_go = threading.Event()
+            stuck = daemon.services.pools.text.submit(let_go.wait)
+            while (answer := await get(daemon, "/health"))[0] == 200:
+                await asyncio.sleep(0.01)
+            assert "the text pool has been stuck" in answer[2]
+            let_go.set()
+            assert stuck.result()
+            while (await get(daemon, "/health"))[0] != 200:
+                await asyncio.sleep(0.01)
+
+    play(scenario())
+
+
+def test_sound_that_waits_is_shown() -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine(hold=True)
+        async with serving(settings(), engine) as daemon, Client(daemon) as client:
+            await client.speak("a", 60 * "x", pace="realtime")
+            await turn_until(lambda: engine.started and engine.started[0].text_ended)
+            engine.started[0].sound(60)
+            engine.started[0].end()
+            await client.until("audio", 3)
+            figures = (await get(daemon, "/metrics"))[2]
+            [waiting] = re.findall(r'^speakd_ring_seconds\{which="largest"\} ([\d.]+)$', figures, re.MULTILINE)
+            assert 1.0 < float(waiting) <= 4.8
+            await client.say("cancel", "a")
+            await client.until("context.done")
+
+    play(scenario())
+
+
 def test_before_the_voices_are_open() -> None:
     async def scenario() -> None:
         hold = asyncio.Event()
@@ -98,72 +114,6 @@ def test_before_the_voices_are_open() -> None:
             assert await client.until_closed() == 1013
         daemon.stop()
         assert await running == 0
-
-    play(scenario())
-
-
-def test_a_token_is_asked_for(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with serving(guarded(tmp_path), ServedFakeEngine()) as daemon:
-            async with Client(daemon, additional_headers={"Authorization": f"Bearer {TOKEN}"}) as client:
-                await client.until("ready")
-            async with Client(daemon) as client:
-                await client.say("authorise", token=TOKEN)
-                await client.until("ready")
-                await client.speak("a", "abc.")
-                await client.until("context.done")
-            async with Client(daemon, additional_headers={"Authorization": "Bearer wrong"}) as client:
-                assert await client.until_closed() == 4401
-            async with Client(daemon) as client:
-                await client.say("authorise", token="wrong")
-                assert await client.until_closed() == 4401
-            async with Client(daemon) as client:
-                await client.say("describe")
-                assert await client.until_closed() == 4401
-            assert (await get(daemon, "/health"))[0] == 200
-            assert (await get(daemon, "/metrics"))[0] == 401
-            assert (await get(daemon, "/v1/voices", Authorization=f"Bearer {TOKEN}"))[0] == 200
-
-    play(scenario())
-
-
-def test_a_token_that_does_not_come_in_time(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        config = guarded(tmp_path, limits={"handshake_s": 0.2})
-        async with serving(config, ServedFakeEngine()) as daemon, Client(daemon) as client:
-            assert await client.until_closed() == 4401
-
-    play(scenario())
-
-
-def test_the_token_is_never_written_down(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    async def scenario() -> None:
-        async with serving(guarded(tmp_path), ServedFakeEngine()) as daemon:
-            async with Client(daemon) as client:
-                await client.say("authorise", token=TOKEN)
-                await client.speak("a", "abc.")
-                await client.until("context.done")
-            daemon.write_statistics()
-            assert TOKEN not in (await get(daemon, "/metrics", Authorization=f"Bearer {TOKEN}"))[2]
-
-    play(scenario())
-    written = capfd.readouterr()
-    assert TOKEN not in written.out + written.err
-
-
-def test_a_foreign_page_is_kept_out() -> None:
-    async def scenario() -> None:
-        config = settings(security={"origins": ["https://kiosk.example"]})
-        async with serving(config, ServedFakeEngine()) as daemon:
-            own = f"http://127.0.0.1:{daemon.server.port}"
-            for origin in (own, "https://kiosk.example"):
-                async with Client(daemon, origin=origin) as client:
-                    await client.until("ready")
-            for origin in ("https://evil.example", f"http://evil.example:{daemon.server.port}", "null"):
-                with pytest.raises(InvalidStatus, match="403"):
-                    await Client(daemon, origin=origin, name="evil.example").__aenter__()
-            with pytest.raises(InvalidStatus, match="400"):
-                await Client(daemon, additional_headers={"Host": "localhost"}).__aenter__()
 
     play(scenario())
 
@@ -251,25 +201,6 @@ def test_the_unix_socket(tmp_path: Path) -> None:
         dead.close()
         async with serving(config, ServedFakeEngine()) as daemon, Client(daemon, unix=str(path)) as client:
             await client.until("ready")
-
-    play(scenario())
-
-
-def test_tls(tmp_path: Path) -> None:
-    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-         "-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)],
-        check=True, capture_output=True,
-    )  # fmt: skip
-
-    async def scenario() -> None:
-        config = settings(security={"tls_certificate": str(certificate), "tls_key": str(key)})
-        async with serving(config, ServedFakeEngine()) as daemon:
-            uri = f"wss://localhost:{daemon.server.port}/v1/speak"
-            trusting = ssl.create_default_context(cafile=str(certificate))
-            async with connect(uri, ssl=trusting, host="127.0.0.1", compression=None) as socket:
-                assert json.loads(await socket.recv())["type"] == "ready"
 
     play(scenario())
 

@@ -1,0 +1,48 @@
+"""Raw framing at a live socket: nothing but sound, and a close that says the rest."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from tests.daemon_rig import Client, ServedFakeEngine, frames, play, serving, settings
+
+
+def test_raw_framing_is_sound_only_and_ends_the_socket() -> None:
+    async def scenario() -> None:
+        async with (
+            serving(settings(), ServedFakeEngine()) as daemon,
+            Client(daemon, query="?framing=raw", subprotocols=None) as client,
+        ):
+            lines = [
+                {"type": "context.start", "context": "a", "pace": "fast"},
+                {"type": "text", "context": "a", "text": "abc"},
+                {"type": "end", "context": "a"},
+            ]
+            await client.ws.send("".join(json.dumps(line) + "\n" for line in lines).encode())
+            sound = b""
+            with pytest.raises(ConnectionClosed) as closed:  # noqa: PT012
+                while True:
+                    block = await client.ws.recv()
+                    assert isinstance(block, bytes)
+                    sound += block
+            assert sound == frames(3)
+            assert closed.value.rcvd is not None
+            assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1000, "end")
+
+    play(scenario())
+
+
+def test_raw_framing_says_what_is_wrong_in_the_close() -> None:
+    async def scenario() -> None:
+        async with (
+            serving(settings(), ServedFakeEngine()) as daemon,
+            Client(daemon, query="?framing=raw") as client,
+        ):
+            await client.ws.send('{"type":"context.start","context":"a","voice":"eve"}')
+            assert await client.until_closed() == 1008
+            assert "ada, bob" in (client.ws.close_reason or "")
+
+    play(scenario())
