@@ -103,7 +103,8 @@ class SpeakServer:
             "ping_interval": None,  # a reader that is merely slow would look dead: see Connection.check
             "server_header": "speakd",
         }
-        server = await serve(self._serve, config.server.host, config.server.port, ssl=tls, **options)
+        secure: dict[str, Any] = {} if tls is None else {"ssl": tls, "ssl_handshake_timeout": config.limits.handshake_s}
+        server = await serve(self._serve, config.server.host, config.server.port, **secure, **options)
         self._servers.append(server)
         self.port = next(iter(server.sockets)).getsockname()[1]
         if unix is not None:
