@@ -4,9 +4,9 @@ Purpose: keep moving averages that the block policy decides by. Knows: milliseco
 
 The codec's time is taken as a line, call + frames * per_frame, fitted to the recent calls (older ones fade). Until
 calls of different sizes were seen, all of the time is put on the frames. A step's duration is kept for each number of
-streams; `warm_up` sees them all, and later ones scale what was seen, so that a device that slows down (heat, power,
-company) is known to be slower at every size. Two threads report, each its own kind;
-`snapshot` may be called from any.
+streams; `warm_up` sees them, and later ones scale what was seen, so that a device that slows down (heat, power,
+company) is known to be slower at every size. Slowness is believed sooner than it is forgotten: admission must hold in
+the bad moments, not on average. Two threads report, each its own kind; any may ask.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from typing import Final
 
 from engines.chunk_policy import Costs
 
+_BELIEVE: Final = 0.1
+_FORGET: Final = 0.01
+_WILDEST: Final = 4.0  # a single measurement is not believed to be slower than that
 _FADE: Final = 0.9  # weight that what is known keeps when one more measurement comes
 
 
@@ -28,6 +31,7 @@ class CostModel:
         self._step_ms: float | None = None
         self._run_ms: dict[int, float] = {}  # by streams, as `step_lasts` was told
         self._slower = 1.0  # than then
+        self._codec_slower = 1.0  # in bad moments, than the line says
         self._row_ms: float | None = None
         self._sums = [0.0] * 5  # weights, frames, ms, frames squared, frames * ms
 
@@ -46,7 +50,7 @@ class CostModel:
         with self._lock:
             known = self._run_ms.get(streams)
             if known is not None:
-                self._slower = _FADE * self._slower + (1.0 - _FADE) * ms / known
+                self._slower = _toward(self._slower, ms / known)
 
     def step_ms_of(self) -> dict[int, float]:
         """The duration of a step by the streams in it, as known now; empty where nothing was measured."""
@@ -68,16 +72,35 @@ class CostModel:
         """One codec call of that many frames took that long."""
         new = (1.0, frames, ms, frames * frames, frames * ms)
         with self._lock:
+            expected_ms = self._line().codec_ms(frames)
+            if expected_ms > 0.0:
+                self._codec_slower = _toward(self._codec_slower, ms / expected_ms)
             self._sums = [_FADE * old + value for old, value in zip(self._sums, new, strict=True)]
 
     def snapshot(self) -> Costs:
         """The costs as known now; zero where nothing was measured."""
         with self._lock:
-            weight, n, t, nn, nt = self._sums
-            step_ms = self._step_ms or 0.0
+            return self._line()
+
+    def cautious(self) -> Costs:
+        """The same, with the codec as slow as it is in bad moments."""
+        with self._lock:
+            costs, slower = self._line(), max(self._codec_slower, 1.0)
+        return Costs(costs.frame_ms, costs.step_ms, costs.codec_call_ms * slower, costs.codec_frame_ms * slower)
+
+    def _line(self) -> Costs:
+        """The lock is held."""
+        weight, n, t, nn, nt = self._sums
+        step_ms = self._step_ms or 0.0
         if weight == 0.0:
             return Costs(self._frame_ms, step_ms, 0.0, 0.0)
         spread = weight * nn - n * n
         slope = (weight * nt - n * t) / spread if spread > 1e-3 * n * n else t / n
         slope = min(max(slope, 0.0), t / n)
         return Costs(self._frame_ms, step_ms, max(t - slope * n, 0.0) / weight, slope)
+
+
+def _toward(believed: float, seen: float) -> float:
+    """Follow a slowness that was seen; upwards sooner than downwards."""
+    seen = min(seen, _WILDEST)
+    return believed + (_BELIEVE if seen > believed else _FORGET) * (seen - believed)

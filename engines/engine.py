@@ -200,7 +200,7 @@ class SpeechEngine:
 
     def _held(self) -> int:
         """Real-time utterances this device holds, by what it costs now."""
-        return real_time_streams(self._costs.snapshot(), self._costs.step_ms_of(), self._config.slots)
+        return real_time_streams(self._costs.cautious(), self._costs.step_ms_of(), self._config.slots)
 
     def _check_bounds(self, request: SpeechRequest) -> None:
         if request.max_frames is not None and request.max_frames < 1:

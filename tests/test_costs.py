@@ -50,3 +50,30 @@ def test_costs_are_never_negative(calls: list[tuple[int, float]]) -> None:
     found = model.snapshot()
     assert found.codec_call_ms >= 0.0
     assert found.codec_frame_ms >= 0.0
+
+
+def test_slowness_is_believed_sooner_than_forgotten() -> None:
+    model = CostModel(80.0)
+    model.step_lasts(4, 10.0)
+    for _ in range(50):
+        model.codec_took(4, 20.0)
+        model.step_ran(4, 10.0)
+    assert model.cautious().codec_ms(4) == pytest.approx(20.0)
+    assert model.step_ms_of() == {4: pytest.approx(10.0)}
+    for number in range(200):  # one in four takes twice as long
+        model.codec_took(4, 20.0 if number % 4 else 40.0)
+        model.step_ran(4, 10.0 if number % 4 else 20.0)
+    assert model.cautious().codec_ms(4) > 1.3 * model.snapshot().codec_ms(4)
+    assert model.step_ms_of()[4] > 15.0
+    for _ in range(700):
+        model.codec_took(4, 20.0)
+        model.step_ran(4, 10.0)
+    assert model.cautious().codec_ms(4) == pytest.approx(20.0, rel=0.01)
+    assert model.step_ms_of()[4] == pytest.approx(10.0, rel=0.01)
+
+
+def test_one_hiccup_changes_little() -> None:
+    model = CostModel(80.0)
+    model.step_lasts(1, 10.0)
+    model.step_ran(1, 5000.0)
+    assert model.step_ms_of()[1] < 14.0
