@@ -141,6 +141,9 @@ class _Parts(Collector):
             ("codec_call_ms", "Codec time of a call, moving average, seconds"),
             ("codec_frame_ms", "Codec time a frame adds, moving average, seconds"),
             ("busy_s", "Age of the longest piece of work under way, seconds"),
+            ("real_time_streams", "Utterances it holds in real time, by what it costs now"),
+            ("runaways_retried", "Utterances that ran away unheard and were begun again, since the start"),
+            ("runaways_ended", "Utterances that ran away and were ended, since the start"),
         )
         snapshots = [(model.info.name, model.engine.statistics()) for model in self._models()]
         for field, help_text in fields:

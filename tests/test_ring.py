@@ -199,3 +199,14 @@ def test_a_listener_that_fails_ends_its_own_ring(caplog: pytest.LogCaptureFixtur
     assert ring.read(1).tolist() == [1]
     with pytest.raises(SpeechError, match="mine"):
         ring.read(1)
+
+
+def test_dropping_forgets_what_was_not_read_and_goes_on() -> None:
+    ring = Ring(4)
+    ring.write_nowait(np.arange(4, dtype=np.float32))
+    assert not ring.writable
+    assert list(ring.read(1)) == [0.0]
+    ring.drop()
+    assert (ring.used, ring.free, ring.writable) == (0, 4, True)
+    ring.write_nowait(np.array([7.0], dtype=np.float32))
+    assert list(ring.read(4)) == [7.0]
