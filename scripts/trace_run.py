@@ -17,6 +17,7 @@ from app.front_end import TextFrontEnd
 from engines.contract import SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
 from engines.timing import Span, Work
+from scripts.trace_picture import picture
 
 DEFAULT_VOICE: Final = Path("engines/voices/default/bundle")
 TEXT: Final = "The boat left the harbour in the morning, and nobody on the quay thought that it would rain before noon."
@@ -30,9 +31,14 @@ def main() -> None:
     parser.add_argument("--streams", type=int, default=4, help="utterances at once (default: 4)")
     parser.add_argument("--text", default=TEXT)
     parser.add_argument("--bundle", type=Path, default=DEFAULT_VOICE)
+    parser.add_argument("--picture", type=Path, metavar="FILE.svg", help="also draw the beginning of it")
+    parser.add_argument("--picture-ms", type=float, default=600.0, help="how much is drawn (default: 600)")
     options = parser.parse_args()
     spans = speak(options.bundle, options.text, options.streams)
-    options.output.write_text(json.dumps({"traceEvents": list(events(spans)), "displayTimeUnit": "ms"}))
+    made = list(events(spans))
+    options.output.write_text(json.dumps({"traceEvents": made, "displayTimeUnit": "ms"}))
+    if options.picture:
+        options.picture.write_text(picture(made, options.picture_ms), encoding="utf-8")
     print(f"{options.output}: {len(spans)} pieces of work; open it in https://ui.perfetto.dev")
 
 
