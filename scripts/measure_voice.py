@@ -35,7 +35,7 @@ class Wishes:
     every: int = 1
     open: bool = False
     temperature: float = 0.0
-    penalty: float = 1.0
+    penalty: float = 1.05
     language: str | None = "english"
     wavs: Path | None = None
 
@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="measure every n-th sentence only")
     parser.add_argument("--open", action="store_true", help="also with the recogniser's own large vocabulary (slow)")
     parser.add_argument("--temperature", type=float, default=0.0)
-    parser.add_argument("--penalty", type=float, default=1.0, help="repetition penalty")
+    parser.add_argument("--penalty", type=float, default=1.05, help="repetition penalty")
     parser.add_argument("--auto", action="store_true", help="no language row")
     parser.add_argument("--wavs", type=Path, default=None, help="keep the waveforms here")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")

@@ -159,7 +159,7 @@ def generation_config(sampling: Json) -> Json:
     """`generation_config.json`: the official keys; `sampling` overrides."""
     return {
         "do_sample": False,
-        "repetition_penalty": 1.0,
+        "repetition_penalty": 1.05,
         "temperature": 0.3,
         "top_p": 1.0,
         "top_k": 50,
