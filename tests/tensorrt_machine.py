@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnxruntime as ort
+import pytest
 from safetensors.numpy import load_file
 
 from engines.manifest import CodecInputs, CodecOutputs, FrameInputs, FrameOutputs, StateSpec
@@ -23,6 +24,17 @@ from export.config import StackConfig
 from export.tensorrt import WEIGHTS, FrameShape, Role, TensorRtChoice, TensorRtSource, build_tensorrt
 
 Values = dict[str, npt.NDArray[Any]]
+
+
+NEEDS_OPSET_24 = pytest.mark.skipif(
+    tuple(map(int, ort.__version__.split(".")[:2])) < (1, 24),
+    reason="the in-place graphs cannot be run here: this ONNX Runtime (the last for Python 3.10) ends at opset 23",
+)
+FORMS = [
+    pytest.param(form, marks=[NEEDS_OPSET_24] if form is AttentionForm.IN_PLACE else [], id=form.value)
+    for form in AttentionForm
+]
+"""Both forms of attention, for tests that run them."""
 
 
 @dataclass(kw_only=True)

@@ -20,6 +20,7 @@ from export.lowering_tensorrt import OPSETS, TensorRtLowering
 from export.payload import Payload
 from export.quantise import pack_signed, positive_scales, unpack_signed
 from export.rounding import Rounder
+from tests.tensorrt_machine import FORMS
 
 ROWS, INPUTS, OUTPUTS = 3, 128, 10
 Floats = npt.NDArray[np.float32]
@@ -52,7 +53,7 @@ def linear(values: Floats, precision: Precision) -> Word:
 
 
 @pytest.mark.parametrize("precision", [Precision.INT4, Precision.INT8])
-@pytest.mark.parametrize("form", AttentionForm)
+@pytest.mark.parametrize("form", FORMS)
 def test_blocks_of_integers_mean_what_was_packed(tmp_path: Path, form: AttentionForm, precision: Precision) -> None:
     x, values = some(1, ROWS, INPUTS), some(OUTPUTS, INPUTS)
     scale = positive_scales(values, precision.bits)
@@ -72,7 +73,7 @@ def test_a_rounder_decides_where_it_knows_something(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("form", AttentionForm)
+@pytest.mark.parametrize("form", FORMS)
 def test_floats_of_eight_bits_on_both_sides(tmp_path: Path, form: AttentionForm) -> None:
     x, values = some(1, ROWS, INPUTS), some(OUTPUTS, INPUTS)
     x[0, 0, 0] = 1000.0  # beyond E4M3: saturates
@@ -90,7 +91,7 @@ def test_matrices_that_do_not_fill_blocks_stay_wide(tmp_path: Path, shape: tuple
     np.testing.assert_allclose(found, x @ values.T, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("form", AttentionForm)
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 def test_norms_and_activations_are_wide_whatever_the_products(
     tmp_path: Path, form: AttentionForm, dtype: npt.DTypeLike

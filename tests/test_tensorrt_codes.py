@@ -22,7 +22,7 @@ from export.probe_texts import probe_ids
 from export.quality import prompt_rows
 from export.tensorrt import SLOTS, FrameShape, TensorRtChoice, TensorRtSource, read_source
 from export.text_side import load_tokenizer
-from tests.tensorrt_machine import CodecMachine, Machine, Values
+from tests.tensorrt_machine import FORMS, CodecMachine, Machine, Values
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
 
@@ -142,7 +142,7 @@ def expected(voice: Voice) -> list[Spoken]:
 
 @pytest.mark.parametrize("slots", SLOTS)
 @pytest.mark.parametrize("shape", FrameShape)
-@pytest.mark.parametrize("form", AttentionForm)
+@pytest.mark.parametrize("form", FORMS)
 def test_same_codes(
     voice: Voice, expected: list[Spoken], tmp_path: Path, form: AttentionForm, shape: FrameShape, slots: int
 ) -> None:
@@ -183,7 +183,7 @@ def default_expected(default_voice: DefaultVoice) -> list[Spoken]:
 
 
 @pytest.mark.parametrize("shape", FrameShape)
-@pytest.mark.parametrize("form", AttentionForm)
+@pytest.mark.parametrize("form", FORMS)
 def test_the_default_voice_says_the_same(
     default_voice: DefaultVoice, default_expected: list[Spoken], tmp_path: Path, form: AttentionForm, shape: FrameShape
 ) -> None:
@@ -195,7 +195,7 @@ def test_the_default_voice_says_the_same(
 
 
 @pytest.mark.parametrize("precision", Precision)
-@pytest.mark.parametrize("form", AttentionForm)
+@pytest.mark.parametrize("form", FORMS)
 def test_narrow_types_stay_close(
     voice: Voice, expected: list[Spoken], tmp_path: Path, form: AttentionForm, precision: Precision
 ) -> None:
@@ -207,7 +207,7 @@ def test_narrow_types_stay_close(
     assert error < most
 
 
-@pytest.mark.parametrize("form", AttentionForm)
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("dtype", "most"), [(np.float32, 1e-5), (np.float16, 2e-2)])
 def test_same_sound_in_any_chunks(
     voice: Voice, tmp_path: Path, form: AttentionForm, dtype: npt.DTypeLike, most: float

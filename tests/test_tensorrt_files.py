@@ -17,6 +17,7 @@ from export.errors import ExportError, QualityError
 from export.lowering import Precision
 from export.tensorrt import FrameShape, TensorRtChoice
 from export.tensorrt_files import CHOICE_FILE, ChoiceRecord, export_tensorrt
+from tests.tensorrt_machine import FORMS, NEEDS_OPSET_24
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -40,6 +41,7 @@ def test_a_set_says_what_it_is_and_every_graph_is_whole(tiny_checkpoint: Path, t
     assert [dimension.dim_value for dimension in cache.type.tensor_type.shape.dim][0::2] == [2, 48]
 
 
+@NEEDS_OPSET_24
 def test_int4_is_rounded_with_what_was_learnt(tiny_checkpoint: Path, tmp_path: Path) -> None:
     choice = TensorRtChoice(shape=FrameShape.STEPPED, precision=Precision.INT4, slots=1, positions=32)
     records = [
@@ -62,7 +64,7 @@ def test_nothing_foreign_is_overwritten(tiny_checkpoint: Path, tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-@pytest.mark.parametrize("form", AttentionForm)
+@pytest.mark.parametrize("form", FORMS)
 def test_wide_weights_measure_as_the_reference(tiny_checkpoint: Path, tmp_path: Path, form: AttentionForm) -> None:
     choice = TensorRtChoice(form, FrameShape.STEPPED, np.float32, Precision.FP32, 1, 32)
     quality = export_tensorrt(tiny_checkpoint, tmp_path / "set", choice).quality
@@ -71,6 +73,7 @@ def test_wide_weights_measure_as_the_reference(tiny_checkpoint: Path, tmp_path: 
     assert quality.divergence < 1e-6
 
 
+@NEEDS_OPSET_24
 def test_a_set_below_the_gate_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
     with pytest.raises(QualityError, match="int4 changes this voice too much"):
         export_tensorrt(tiny_checkpoint, tmp_path / "set", TensorRtChoice(slots=1, positions=32))
