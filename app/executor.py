@@ -103,11 +103,17 @@ class BoundedExecutor:
 
         Work that no worker could begin by then never runs.
         """
-        future = self._submit(work, self._clock() + deadline_s)
+        future = asyncio.wrap_future(self._submit(work, self._clock() + deadline_s))
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(future), deadline_s)
-        except (asyncio.TimeoutError, TimeoutError):
-            raise DeadlineError(f"the {self.name} work did not end within {deadline_s:g} s") from None
+            # not wait_for: before Python 3.12 it loses a cancellation that comes together with the result
+            await asyncio.wait((future,), timeout=deadline_s)
+        except asyncio.CancelledError:
+            future.cancel()
+            raise
+        if future.done():
+            return future.result()
+        future.cancel()
+        raise DeadlineError(f"the {self.name} work did not end within {deadline_s:g} s")
 
     def statistics(self) -> ExecutorStatistics:
         """A snapshot."""

@@ -53,8 +53,6 @@ class PromptPlan:
     """Row of the codec embedding, or a vector f32 [hidden], or no speaker row."""
     fixed_rows: int
     """Rows of the prompt that are not text."""
-    least_text: int = 1
-    """Text ids the prompt cannot do without."""
 
     def rows(self, text_ids: int) -> int:
         """Rows of the prompt for a text of that many ids."""
@@ -78,11 +76,6 @@ class PromptBuilder:
         self._codec = bundle.codec_embedding
         self._languages = {name.casefold(): id_ for name, id_ in bundle.manifest.languages.items()}
         self._speakers = {name.casefold(): speaker for name, speaker in bundle.manifest.speakers.items()}
-
-    @property
-    def text_vocabulary(self) -> int:
-        """Number of text ids."""
-        return len(self._text)
 
     def plan(self, request: SpeechRequest) -> PromptPlan:
         """Check the request's names and choose its rows.

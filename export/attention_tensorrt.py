@@ -52,10 +52,9 @@ class TensorRtAttention:
     """Builds the attention of one graph; see the module's first lines."""
 
     def __init__(
-        self, g: GraphBuilder, form: AttentionForm, dtype: np.dtype[np.generic], narrow: Callable[[str], str],
-        widen: Callable[[str], str],
-    ) -> None:  # fmt: skip
-        self._g, self._form, self._dtype, self._narrow, self._widen = g, form, dtype, narrow, widen
+        self, g: GraphBuilder, form: AttentionForm, narrow: Callable[[str], str], widen: Callable[[str], str]
+    ) -> None:
+        self._g, self._form, self._narrow, self._widen = g, form, narrow, widen
         self._known: dict[tuple[str, str], _Where] = {}
 
     def run(self, q: str, k: str, v: str, heads: Heads, cache: Cache) -> tuple[str, str, str]:

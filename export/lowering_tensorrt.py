@@ -39,7 +39,7 @@ class TensorRtLowering:
         self._g, self._form, self._rounder = graph, form, rounder
         self.dtype: np.dtype[np.generic] = np.dtype(dtype)
         self.presents_rows = form is AttentionForm.ROWS
-        self._attention = TensorRtAttention(graph, form, self.dtype, self.narrow, self.widen)
+        self._attention = TensorRtAttention(graph, form, self.narrow, self.widen)
         self._narrowed: dict[str, str] = {}
 
     @property

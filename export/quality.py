@@ -180,13 +180,11 @@ def portions(sizes: dict[str, int], most: int) -> list[list[str]]:
 def run(
     session: Any, values: dict[str, npt.NDArray[Any]], names: list[str] | None = None
 ) -> dict[str, npt.NDArray[Any]]:
-    """Outputs of a session by name, all or those named; only what they need is computed. Takes more than it reads."""
+    """Outputs of a session by name, all or those named. Takes more than it reads."""
     read = {value.name for value in session.get_inputs()}
     values = {name: value for name, value in values.items() if name in read}
     names = names or [value.name for value in session.get_outputs()]
-    options = ort.RunOptions()
-    options.only_execute_path_to_fetches = True
-    return dict(zip(names, session.run(names, values, options), strict=True))
+    return dict(zip(names, session.run(names, values), strict=True))
 
 
 def prompt_rows(
