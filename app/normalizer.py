@@ -1,7 +1,7 @@
 """Written English becomes spoken English: numbers, dates, times, money, units, abbreviations.
 
-Purpose: `normalize` rewrites one segment; every piece keeps its place in the original. Text that is words already is
-passed through untouched and costs nothing: the rules are loaded when the first text needs them. Segments are short (the
+Purpose: `normalize` rewrites one segment; every piece keeps its place in the original. Text that is words already keeps
+its words and costs next to nothing: the rules are loaded when the first text needs them. Segments are short (the
 segmenter's bound), so the work is bounded whatever the text.
 Knows: when there is something to normalise. Does not know: the rules (`english`), markup (it is gone by now), streams.
 """
@@ -39,14 +39,19 @@ _BEFORE_MARK: Final = re.compile(r" +(?=[,.;:!?)](?:\s|$))")
 def normalize(text: SpannedText) -> SpannedText:
     """English as it is spoken; the same object where nothing is to be done."""
     if not _NEEDED.search(text.text) and not _has_short_form(text.text):
-        return text
+        return _closed_up(text)
     from app.english import DIGIT_RULES, RULES
 
     text = text.sub(_VULGAR_SIGN, lambda found: f"{found['whole'] or ''} {_VULGAR[found['sign']]}")
     text = text.sub(_RAISED, _power).sub(_LOWERED, lambda found: found.group().translate(_LOWERED_DIGITS))
     for rule in (*(DIGIT_RULES if _DIGIT.search(text.text) else ()), *RULES):
         text = text.sub(rule.pattern, rule.spoken)
-    return text.sub(_GAPS, " ").sub(_BEFORE_MARK, "").strip()
+    return _closed_up(text).strip()
+
+
+def _closed_up(text: SpannedText) -> SpannedText:
+    """Without double spaces and spaces before marks: in every text, so that a sentence reads the same in parts."""
+    return text.sub(_GAPS, " ").sub(_BEFORE_MARK, "")
 
 
 def _power(found: re.Match[str]) -> str | None:

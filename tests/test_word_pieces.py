@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.front_end import TextFrontEnd, TextPiece
@@ -77,6 +77,7 @@ def test_reading_in_parts_is_reading_the_whole(written: str) -> None:
             assert " ".join(reading.read(part, "english").text for part in parts) == expected
 
 
+@example("I have 3 cats. and then they went away . I have 3 cats.", "english", True)
 @given(STREAM, st.sampled_from(["english", "auto"]), st.booleans())
 def test_joined_pieces_are_the_segment(text: str, language: str, normalized: bool) -> None:
     by_letters = feed(open_words(language=language, normalize=normalized), *text)
