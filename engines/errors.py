@@ -2,6 +2,7 @@
 
 SpeechError                 what a caller may catch; its text says what is wrong and how to mend it
 ├── BundleError             a bundle cannot be used (missing, damaged, foreign)
+├── PlanError               no built TensorRT plan can be used here
 ├── RequestError            a request asks for what this voice cannot do
 ├── EngineBusyError         no place free; try again later
 ├── EngineClosedError       the engine is closing or has failed
@@ -18,6 +19,10 @@ class SpeechError(Exception):
 
 class BundleError(SpeechError):
     """A bundle cannot be used."""
+
+
+class PlanError(SpeechError):
+    """A TensorRT plan is missing, damaged, or made for something else."""
 
 
 class RequestError(SpeechError):

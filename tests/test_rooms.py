@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 ALLOWED = {
     "app": {"engines.contract", "engines.errors", "engines.engine", "engines.voice_files"},
-    "export": {"engines.manifest", "engines.step_names", "engines.errors"},
+    "export": {"engines.manifest", "engines.step_names", "engines.plan_files", "engines.errors"},
     "engines": set[str](),
 }
 NAMES = {"engines.engine": {"SpeechEngine", "EngineConfig"}}

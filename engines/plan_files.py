@@ -1,0 +1,291 @@
+"""Plans: built TensorRT engines on disk, and the rule by which one may be loaded.
+
+Purpose: the one contract between `export` (builds plans) and the runtime (loads them). A plan is a directory of the
+cache, whole or not there: `plan.json` and beside it the built engines. It serves one bundle, one version of TensorRT,
+one kind of device, one precision, and sizes up to its own; every other is refused by name.
+Knows: `plan.json`, the cache's directories. Does not know: TensorRT, devices, how engines are built or run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from engines.errors import PlanError
+from engines.manifest import MANIFEST_NAME, Manifest, Record
+
+PLAN_FORMAT: Final = 1
+"""Raised whenever graphs of the same names come to mean something else: plans made before are stale then."""
+PLAN_NAME: Final = "plan.json"
+SLOTS: Final = (1, 2, 4, 8)
+"""Slots that plans are built for."""
+PRECISIONS: Final = ("int4", "int8", "fp8", "fp16", "fp32")
+REMEDY: Final = "run `speakd build`"
+
+PlanRole = Literal["prefill", "frame", "talker", "step", "codec"]
+"""What an engine is for. A plan has "prefill", "codec", and "frame" (unrolled) or "talker" and "step" (stepped)."""
+Shapes = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+"""Least, usual and largest shape of one input."""
+
+
+class PlanKey(Record, frozen=True, kw_only=True):
+    """What a plan was built for; all of it must be so where it is loaded."""
+
+    bundle: str
+    """`bundle_hash` of the voice."""
+    tensorrt: str
+    """Version of the library in full, such as "10.15.1.29"."""
+    device: str
+    """Name of the GPU, such as "NVIDIA GeForce RTX 4090" or "Orin"."""
+    architecture: str
+    """Its compute capability, such as "sm_87"."""
+    precision: str
+    """Of talker and predictor, one of `PRECISIONS`: quantised matrices and fp16 products, or fp16 or fp32 for all."""
+
+
+class PlanSizes(Record, frozen=True, kw_only=True):
+    """How much a plan holds; it serves wishes up to that."""
+
+    slots: int
+    """Utterances in every run of the frame's graphs and of the codec: B of all engines but "prefill", where it is 1."""
+    positions: int
+    """Rows of each slot's cache."""
+    prefill_rows: int
+    """Most rows of one piece of a prompt."""
+    codec_chunk_frames: int
+    """Most frames of one codec call."""
+
+
+class PlanFile(Record, frozen=True, kw_only=True):
+    """One file of a plan."""
+
+    file: str
+    bytes: int
+    sha256: str
+
+
+class PlanGraph(PlanFile, frozen=True, kw_only=True):
+    """One built engine."""
+
+    role: PlanRole
+    slots: int
+    """B of its inputs."""
+    profiles: tuple[dict[str, Shapes], ...]
+    """By optimisation profile, in TensorRT's order: inputs with open dimensions, by name; empty where none is open."""
+
+
+class Verification(Record, frozen=True, kw_only=True):
+    """What the built engines did on a short probe, teacher forced, against ONNX Runtime on the CPU."""
+
+    reference: str
+    """What ran the reference."""
+    frames: int
+    agreement: float
+    """Share of codes that are the same, 0 to 1."""
+    least_agreement: float
+    """The gate."""
+    logits_error: float
+    """Largest difference of the talker's logits over their spread; only told."""
+    pcm_error: float
+    """Root mean square of the codec's difference over that of the sound."""
+    most_pcm_error: float
+    """The gate."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the plan may serve."""
+        return self.agreement >= self.least_agreement and self.pcm_error <= self.most_pcm_error
+
+
+class PlanSet(Record, frozen=True, kw_only=True):
+    """`plan.json`."""
+
+    format_version: int
+    key: PlanKey
+    sizes: PlanSizes
+    attention: Literal["in_place", "rows"]
+    """How engines write the caches: in place (an output is the input's memory), or new rows come out, to be copied."""
+    frame: Literal["unrolled", "stepped"]
+    """One engine a frame, or the talker's and the predictor's, run once per residual code (`engines.step_names`)."""
+    dtype: Literal["float16", "float32"]
+    """Of products, caches, codec states and `tables`."""
+    graphs: tuple[PlanGraph, ...]
+    tables: PlanFile | None
+    """Safetensors file with `StepTables`, for the stepped frame."""
+    voice: str
+    """Name of the bundle's directory, for people."""
+    created: str
+    """UTC, ISO 8601."""
+    build_s: float
+    verification: Verification | None
+    """None where the build was told not to verify."""
+
+    @property
+    def files(self) -> tuple[PlanFile, ...]:
+        """All files but `plan.json`."""
+        return (*self.graphs, self.tables) if self.tables else self.graphs
+
+    @property
+    def bytes(self) -> int:
+        """Of all files."""
+        return sum(file.bytes for file in self.files)
+
+    def graph(self, role: PlanRole) -> PlanGraph:
+        """The engine of a role. Raises `KeyError` where the plan has none."""
+        for graph in self.graphs:
+            if graph.role == role:
+                return graph
+        raise KeyError(role)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A plan in its directory."""
+
+    folder: Path
+    about: PlanSet
+
+    def read(self, file: PlanFile) -> memoryview:
+        """The bytes of an engine or the tables, mapped and compared with their checksum. Raises `PlanError`."""
+        path = self.folder / file.file
+        try:
+            with path.open("rb") as opened:
+                content = memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
+        except (OSError, ValueError) as error:
+            raise PlanError(f"{path} cannot be read ({error}); {REMEDY}") from error
+        if hashlib.sha256(content).hexdigest() != file.sha256:
+            raise PlanError(f"{path} is damaged: its SHA-256 is not the plan's; {REMEDY}")
+        return content
+
+
+def bundle_hash(bundle: Path) -> str:
+    """Which model a bundle is: the manifest names the hash of every file. Raises `PlanError` where there is none."""
+    try:
+        return hashlib.sha256((bundle / MANIFEST_NAME).read_bytes()).hexdigest()
+    except OSError as error:
+        raise PlanError(f"{bundle} is not a voice bundle: cannot read {MANIFEST_NAME} ({error.strerror})") from error
+
+
+def default_cache(environment: Mapping[str, str] | None = None) -> Path:
+    """Where plans lie unless the configuration says otherwise."""
+    environment = os.environ if environment is None else environment
+    home = environment.get("XDG_CACHE_HOME", "") or Path.home() / ".cache"
+    return Path(home) / "speakd" / "plans"
+
+
+def plan_precision(setting: str, manifest: Manifest) -> str:
+    """The precision a plan for this bundle has: what was asked for, or with "auto" the bundle's own, fp16 where nothing
+    is quantised."""
+    if setting != "auto":
+        return setting
+    stored = manifest.provenance.precision.split(",")[0]
+    return "fp16" if stored == "fp32" else stored
+
+
+def plan_slots(wanted: int) -> int:
+    """The least number of slots plans are built for that holds `wanted`. Raises `PlanError` beyond the largest."""
+    for slots in SLOTS:
+        if slots >= wanted:
+            return slots
+    raise PlanError(f"{wanted} slots: TensorRT plans hold at most {SLOTS[-1]}; lower the number of slots")
+
+
+def folder_name(key: PlanKey, sizes: PlanSizes) -> str:
+    """The one directory name of a plan inside its cache."""
+    digest = hashlib.sha256(msgspec.json.encode((PLAN_FORMAT, key, sizes))).hexdigest()
+    return f"{key.bundle[:12]}-{key.tensorrt}-{key.architecture}-{key.precision}-{sizes.slots}-{digest[:8]}"
+
+
+def read_plan_set(folder: Path) -> PlanSet:
+    """Read and check `plan.json` and the sizes of the files it names. Raises `PlanError` naming what is wrong."""
+    path = folder / PLAN_NAME
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise PlanError(f"{folder} is not a plan: cannot read {PLAN_NAME} ({error.strerror})") from error
+    try:
+        found = msgspec.json.decode(raw)
+        version = found.get("format_version") if isinstance(found, dict) else None
+        if version != PLAN_FORMAT:
+            raise PlanError(f"{path} has the format version {version!r}, this program reads {PLAN_FORMAT}; {REMEDY}")
+        plan = msgspec.json.decode(raw, type=PlanSet)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise PlanError(f"{path} is damaged: {error}; {REMEDY}") from error
+    _check(folder, plan)
+    return plan
+
+
+def write_plan_set(folder: Path, plan: PlanSet) -> None:
+    """Write `plan.json`, indented for people."""
+    (folder / PLAN_NAME).write_bytes(msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
+
+
+def plans(cache: Path) -> Iterator[Plan]:
+    """Every plan of a cache that can be read, by name; what cannot be is left out."""
+    folders = sorted(path.parent for path in cache.glob(f"*/{PLAN_NAME}") if not path.parent.name.startswith("."))
+    for folder in folders:
+        try:
+            yield Plan(folder, read_plan_set(folder))
+        except PlanError:
+            continue
+
+
+def find_plan(cache: Path, key: PlanKey, sizes: PlanSizes) -> Plan:
+    """The smallest plan that serves. Raises `PlanError` saying what is different of the nearest one."""
+    refused: list[tuple[int, list[str], Plan]] = []
+    serving: list[Plan] = []
+    for plan in plans(cache):
+        why = differences(plan.about, key, sizes)
+        if not why:
+            serving.append(plan)
+        elif plan.about.key.bundle == key.bundle:
+            refused.append((len(why), why, plan))
+    if serving:
+        return min(serving, key=lambda plan: msgspec.structs.astuple(plan.about.sizes))
+    if not refused:
+        raise PlanError(f"there is no TensorRT plan for this bundle in {cache}; {REMEDY}")
+    _, why, plan = min(refused, key=lambda entry: entry[0])
+    raise PlanError(f"the TensorRT plan {plan.folder.name} does not serve: {', '.join(why)}; {REMEDY}")
+
+
+def differences(plan: PlanSet, key: PlanKey, sizes: PlanSizes) -> list[str]:
+    """Why a plan must not be loaded here, one phrase each; empty when it may be."""
+    why = []
+    for name in PlanKey.__struct_fields__:
+        built, here = getattr(plan.key, name), getattr(key, name)
+        if built != here:
+            why.append(f"{name} is {_short(here)}, it was built for {_short(built)}")
+    for name in PlanSizes.__struct_fields__:
+        built, here = getattr(plan.sizes, name), getattr(sizes, name)
+        if built < here:
+            why.append(f"{name} is {here}, it was built for at most {built}")
+    if plan.verification is not None and not plan.verification.passed:
+        why.append("it failed its verification")
+    return why
+
+
+def _short(value: str) -> str:
+    return value if len(value) < 64 else value[:12]  # a hash
+
+
+def _check(folder: Path, plan: PlanSet) -> None:
+    """Every engine the frame's shape needs is there, in a file of the right size."""
+    roles = {graph.role for graph in plan.graphs}
+    needed = {"prefill", "codec", *(("frame",) if plan.frame == "unrolled" else ("talker", "step"))}
+    if roles != needed or len(plan.graphs) != len(roles):
+        raise PlanError(f"{folder} has the engines {', '.join(sorted(roles))}, not those it needs; {REMEDY}")
+    if (plan.frame == "stepped") != (plan.tables is not None):
+        raise PlanError(f"{folder}: a stepped frame has tables and no other has; {REMEDY}")
+    for file in plan.files:
+        path = folder / file.file
+        if path.name != file.file or not path.is_file():
+            raise PlanError(f"{path} is missing; {REMEDY}")
+        if path.stat().st_size != file.bytes:
+            raise PlanError(f"{path} has not the {file.bytes} bytes of the plan; {REMEDY}")
