@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from export.train import templates
-from export.train.sentences import sentences
+from export.train.sentences import unseen
 
 WORDNET = Path("/usr/share/wordnet")
 WORDS = Path("/usr/share/dict/american-english")
@@ -56,7 +56,7 @@ def build(count: int, seed: int, spoken_before: set[str] | None = None) -> list[
     draw = random.Random(seed)
     examples, words = wordnet_examples(), word_list()
     draw.shuffle(examples)
-    banned = {text.lower() for _, text in sentences() if len(text.split()) > 1} | (spoken_before or set())
+    banned = unseen() | (spoken_before or set())
     out: list[str] = []
     while len(out) < count:
         dice = draw.random()

@@ -1,6 +1,9 @@
-"""The test sentences: unseen by any training, each of a kind (reply, number, time, money, name, ...).
+"""The test sentences, unseen by any training, each of a kind (reply, number, time, money, name, ...).
 
-Knows: their file. Does not know: scores.
+Knows: their files. Does not know: scores.
+
+Two lists: one that figures are reported on, one that settings are chosen on. No training text holds either, but for the
+commonest one-word answers ("Yes.", kind `oneword`), which no training text can be without.
 """
 
 from __future__ import annotations
@@ -8,9 +11,16 @@ from __future__ import annotations
 from pathlib import Path
 
 SENTENCES = Path(__file__).parent / "data" / "eval_sentences.txt"
+TUNING = Path(__file__).parent / "data" / "tuning_sentences.txt"
+COMMON = "oneword"
 
 
 def sentences(path: Path = SENTENCES) -> list[tuple[str, str]]:
     """(kind, text) of every test sentence."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return [(line.split("\t")[0], line.split("\t")[1]) for line in lines if line.strip()]
+
+
+def unseen() -> set[str]:
+    """Lower-case texts of both lists that no training text may be."""
+    return {text.lower() for path in (SENTENCES, TUNING) for kind, text in sentences(path) if kind != COMMON}
