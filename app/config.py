@@ -14,10 +14,13 @@ import msgspec
 from msgspec import Meta
 
 from app.server_config import LimitsConfig, LogConfig, Section, SecurityConfig, ServerConfig
+from engines.engine_config import EngineConfig
 from engines.errors import SpeechError
 
 DEFAULT_PATH: Final = Path(__file__).resolve().parent.parent / "config.toml"
 """Read where no other file is named, if it is there."""
+
+_ENGINE: Final = EngineConfig()  # the owner of the engine's defaults
 
 Milliseconds = Annotated[int, Meta(ge=0, le=60_000)]
 
@@ -37,17 +40,24 @@ class VoiceConfig(Section, frozen=True):
 
 
 class EngineSection(Section, frozen=True):
-    """The engine's places, threads and memory; its keys are those of `engines.engine.EngineConfig`."""
+    """The engine's places, threads, memory and switches; keys and defaults are those of `EngineConfig`."""
 
-    slots: Annotated[int, Meta(ge=1, le=64)] = 1
-    max_waiting: Annotated[int, Meta(ge=0, le=1024)] = 8
-    positions: Annotated[int, Meta(ge=128, le=32768)] = 1024
-    prefill_rows: Annotated[int, Meta(ge=1, le=4096)] = 64
-    talker_threads: Annotated[int, Meta(ge=1, le=64)] = 1
-    codec_threads: Annotated[int, Meta(ge=1, le=64)] = 1
-    codec_chunk_frames: Annotated[int, Meta(ge=1, le=100)] = 25
-    pcm_ring_s: Annotated[float, Meta(ge=0.5, le=60.0)] = 10.0
-    underrun_margin_ms: Annotated[float, Meta(ge=0.0, le=1000.0)] = 20.0
+    slots: Annotated[int, Meta(ge=1, le=64)] = 1  # the command speaks one
+    max_waiting: Annotated[int, Meta(ge=0, le=1024)] = _ENGINE.max_waiting
+    positions: Annotated[int, Meta(ge=128, le=32768)] = 1024  # TOML has no word for EngineConfig's None
+    prefill_rows: Annotated[int, Meta(ge=1, le=4096)] = _ENGINE.prefill_rows
+    talker_threads: Annotated[int, Meta(ge=1, le=64)] = _ENGINE.talker_threads
+    codec_threads: Annotated[int, Meta(ge=1, le=64)] = _ENGINE.codec_threads
+    codec_chunk_frames: Annotated[int, Meta(ge=1, le=100)] = _ENGINE.codec_chunk_frames
+    pcm_ring_s: Annotated[float, Meta(ge=0.5, le=60.0)] = _ENGINE.pcm_ring_s
+    underrun_margin_ms: Annotated[float, Meta(ge=0.0, le=1000.0)] = _ENGINE.underrun_margin_ms
+    comfortable_s: Annotated[float, Meta(ge=0.1, le=60.0)] = _ENGINE.comfortable_s
+    runaway_loop_s: Annotated[float, Meta(ge=0.0, le=600.0)] = _ENGINE.runaway_loop_s
+    runaway_silence_s: Annotated[float, Meta(ge=0.0, le=600.0)] = _ENGINE.runaway_silence_s
+    admission: bool = _ENGINE.admission
+    async_chunks: bool = _ENGINE.async_chunks
+    codec_batching: bool = _ENGINE.codec_batching
+    adaptive_chunks: bool = _ENGINE.adaptive_chunks
 
 
 class TextConfig(Section, frozen=True):

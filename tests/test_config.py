@@ -60,5 +60,13 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         load_config(tmp_path)
 
 
-def test_the_engine_takes_every_key() -> None:
-    assert EngineConfig(**msgspec.structs.asdict(Config().engine)).slots == Config().engine.slots
+def test_the_engine_takes_every_key_and_has_the_same_defaults() -> None:
+    section = msgspec.structs.asdict(Config().engine)
+    assert EngineConfig(**section) == EngineConfig(slots=section["slots"])
+
+
+def test_the_engines_switches_are_read() -> None:
+    config = parse_config("[engine]\nadmission = false\nrunaway_loop_s = 0\ncomfortable_s = 1.5", "good.toml")
+    engine = EngineConfig(**msgspec.structs.asdict(config.engine))
+    assert (engine.admission, engine.runaway_loop_s, engine.comfortable_s) == (False, 0.0, 1.5)
+    assert (engine.async_chunks, engine.codec_batching, engine.adaptive_chunks) == (True, True, True)

@@ -1,4 +1,4 @@
-"""The cancel storm in short, on real graphs; `scripts/soak storm` is the long form. The clock is nobody's measure here."""
+"""The cancel storm in short, on real graphs; `scripts/soak storm` is the long form. No clock is a measure."""
 
 from __future__ import annotations
 
