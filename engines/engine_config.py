@@ -6,6 +6,7 @@ Purpose: the sizes, bounds and switches of one engine, checked. Knows: numbers. 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,14 @@ class EngineConfig:
     """Decode while frames are still made; without it nothing is heard before an utterance is complete."""
     adaptive_chunks: bool = True
     """Choose the blocks by measured costs; without it every block has `codec_chunk_frames` frames."""
+    async_scheduling: bool | None = None
+    """Launch the next step before the last one's codes are handled; None: where the device gains by it."""
+    backend: str = "auto"
+    """What runs the graphs: "tensorrt", "cuda", "cpu", or "auto", the best that works here."""
+    precision: str = "auto"
+    """Of TensorRT plans: "auto" is the bundle's own."""
+    plans: Path | None = None
+    """Where TensorRT plans lie; None: the user's cache."""
     verify: bool | None = None
     """Check the bundle's checksums at the start; None does for small bundles."""
 
