@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -58,6 +58,9 @@ class EngineSection(Section, frozen=True):
     async_chunks: bool = _ENGINE.async_chunks
     codec_batching: bool = _ENGINE.codec_batching
     adaptive_chunks: bool = _ENGINE.adaptive_chunks
+    backend: Literal["auto", "tensorrt", "cuda", "cpu"] = "auto"
+    precision: Literal["auto", "int4", "int8", "fp8", "fp16", "fp32"] = "auto"
+    plans: str = _ENGINE.plans
 
 
 class TextConfig(Section, frozen=True):
@@ -128,6 +131,7 @@ def _with_places(config: Config, directory: Path) -> Config:
     return msgspec.structs.replace(
         config,
         voice=msgspec.structs.replace(config.voice, bundle=place(config.voice.bundle)),
+        engine=msgspec.structs.replace(config.engine, plans=place(config.engine.plans)),
         server=msgspec.structs.replace(config.server, bundles=[place(name) for name in config.server.bundles]),
         security=msgspec.structs.replace(
             security,

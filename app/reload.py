@@ -22,7 +22,7 @@ from app.voices import VoiceModel, VoiceTable
 _FIXED: Final = (
     "engine", "text", "audio",
     "server.host", "server.port", "server.socket", "server.slots", "server.max_contexts", "server.offload",
-    "server.switch_interval_us", "limits.message_bytes", "limits.handshake_s", "limits.write_buffer_bytes",
+    "server.switch_interval_us", "server.build_plans", "limits.message_bytes", "limits.handshake_s", "limits.write_buffer_bytes",
     "security.tls_certificate", "security.tls_key",
 )  # fmt: skip
 """Settings that shape what is built once."""

@@ -27,6 +27,7 @@ class ServerConfig(Section, frozen=True):
     slots: Annotated[int, Meta(ge=1, le=64)] = 4
     max_contexts: Annotated[int, Meta(ge=1, le=1024)] = 64
     bundles: list[str] = []
+    build_plans: Literal["wait", "background", "off"] = "wait"
     ahead_ms: Annotated[int, Meta(ge=100, le=60_000)] = 1000
     block_ms: Annotated[int, Meta(ge=10, le=1000)] = 160
     offload: bool = True

@@ -6,7 +6,6 @@ Purpose: the sizes, bounds and switches of one engine, checked. Knows: numbers. 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +54,8 @@ class EngineConfig:
     """What runs the graphs: "tensorrt", "cuda", "cpu", or "auto", the best that works here."""
     precision: str = "auto"
     """Of TensorRT plans: "auto" is the bundle's own."""
-    plans: Path | None = None
-    """Where TensorRT plans lie; None: the user's cache."""
+    plans: str = ""
+    """Directory of TensorRT plans; empty: the user's cache (`engines.plan_files.plan_cache`)."""
     verify: bool | None = None
     """Check the bundle's checksums at the start; None does for small bundles."""
 

@@ -173,8 +173,10 @@ def bundle_hash(bundle: Path) -> str:
         raise PlanError(f"{bundle} is not a voice bundle: cannot read {MANIFEST_NAME} ({error.strerror})") from error
 
 
-def default_cache(environment: Mapping[str, str] | None = None) -> Path:
-    """Where plans lie unless the configuration says otherwise."""
+def plan_cache(setting: str = "", environment: Mapping[str, str] | None = None) -> Path:
+    """Where plans lie: the configured directory, or without one the user's cache."""
+    if setting:
+        return Path(setting)
     environment = os.environ if environment is None else environment
     home = environment.get("XDG_CACHE_HOME", "") or Path.home() / ".cache"
     return Path(home) / "speakd" / "plans"

@@ -19,10 +19,10 @@ from engines.plan_files import (
     PlanKey,
     PlanSizes,
     bundle_hash,
-    default_cache,
     differences,
     find_plan,
     folder_name,
+    plan_cache,
     plan_precision,
     plan_slots,
     plans,
@@ -163,5 +163,6 @@ def test_a_bundle_is_told_by_its_manifest(tiny_bundle: Path, tmp_path: Path) -> 
 
 
 def test_the_usual_cache() -> None:
-    assert default_cache({"XDG_CACHE_HOME": "/c"}) == Path("/c/speakd/plans")
-    assert default_cache({}) == Path.home() / ".cache/speakd/plans"
+    assert plan_cache("", {"XDG_CACHE_HOME": "/c"}) == Path("/c/speakd/plans")
+    assert plan_cache("", {}) == Path.home() / ".cache/speakd/plans"
+    assert plan_cache("/p", {"XDG_CACHE_HOME": "/c"}) == Path("/p")
