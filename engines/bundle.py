@@ -65,6 +65,7 @@ def _check_files(path: Path, manifest: Manifest, verify: bool | None) -> None:
         manifest.graphs.text_table,
         manifest.front_end.tokenizer,
         *manifest.front_end.files,
+        *([manifest.graphs.frame_cuda] if manifest.graphs.frame_cuda else []),
     )
     for name in needed:
         if name not in manifest.files:

@@ -160,6 +160,8 @@ class Graphs(Record, frozen=True, kw_only=True):
 
     frame: str
     """ONNX graph of one frame: talker step, sampling, code predictor, next input row."""
+    frame_cuda: str | None = None
+    """The same for ONNX Runtime's CUDA provider, with caches in f16; None in bundles made before there was one."""
     codec: str
     """ONNX graph of the stateful codec decoder."""
     weights: str

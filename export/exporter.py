@@ -50,6 +50,7 @@ from export.errors import CheckpointError, ExportError
 from export.frame_graph import FramePlan, build_frame_graph
 from export.graph import GraphBuilder
 from export.lowering import OrtLowering, Precision
+from export.lowering_cuda import OrtCudaLowering
 from export.payload import Payload
 from export.placing import aside, check_target, checksums, into_place
 from export.probe_texts import probe_ids
@@ -60,9 +61,11 @@ from export.text_side import TextTable, load_tokenizer, text_ids, write_front_en
 
 FAMILY: Final = "qwen3_tts_12hz"
 EXPORTER: Final = "speakd 0.1"
+FRAME_CUDA: Final = "frame.cuda.onnx"
 GRAPHS: Final = Graphs(
-    frame="frame.onnx", codec="codec.onnx", weights="weights.safetensors", text_table="text_table.npy"
-)
+    frame="frame.onnx", frame_cuda=FRAME_CUDA, codec="codec.onnx", weights="weights.safetensors",
+    text_table="text_table.npy",
+)  # fmt: skip
 PRECISIONS: Final = tuple(kind.value for kind in (Precision.FP32, Precision.INT8, Precision.INT4))
 MAX_POSITIONS: Final = 4096  # 5.5 minutes of prompt and frames; the rotary tables' length
 MAX_TOP_K: Final = 64  # width of the graphs' top-k; the family's default is 50
@@ -124,6 +127,8 @@ class Export:
         plan = FramePlan(talker, model, precision, heads, self._top_k, MAX_POSITIONS, down_precision=down)
         self._rounder = Rounder()
         build_frame_graph(self._frame, OrtLowering(self._frame, self._rounder), plan)
+        self._frame_cuda = GraphBuilder("frame", self._payload)
+        build_frame_graph(self._frame_cuda, OrtCudaLowering(self._frame_cuda, self._rounder), plan)
         self._codec = GraphBuilder("codec", self._payload)
         decoder = CodecGraph(self._codec, OrtLowering(self._codec), self._codec_config, codec)
         decoder.build()
@@ -140,6 +145,7 @@ class Export:
         check_target(bundle, self._payload.nbytes + self._table.nbytes + reference)
         with aside(bundle) as folder:
             _save(self._frame.model(GRAPHS.weights), folder / GRAPHS.frame)
+            _save(self._frame_cuda.model(GRAPHS.weights), folder / FRAME_CUDA)
             _save(self._codec.model(GRAPHS.weights), folder / GRAPHS.codec)
             planned = self._write_text_side(folder, licence)
             quality = self._write_weights(folder, planned, force=force)

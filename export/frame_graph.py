@@ -124,8 +124,8 @@ def buffer_cache(
 ) -> Cache:
     """Declare one layer's cache of `rows` rows a slot as inputs."""
     shape = _cache_shape(stack, rows)
-    key = g.input(FrameInputs.past_key(layer), low.dtype, shape)
-    value = g.input(FrameInputs.past_value(layer), low.dtype, shape)
+    key = g.input(FrameInputs.past_key(layer), low.cache_dtype, shape)
+    value = g.input(FrameInputs.past_value(layer), low.cache_dtype, shape)
     return Cache(key, value, FrameInputs.PAST_LENGTHS, total, *tables)
 
 
@@ -134,8 +134,8 @@ def present_cache(
 ) -> None:
     """Declare one layer's cache after the run as outputs, or its new rows where the backend presents only those."""
     shape = _cache_shape(stack, "S" if low.presents_rows else rows)
-    g.output(key, FrameOutputs.present_key(layer), low.dtype, shape)
-    g.output(value, FrameOutputs.present_value(layer), low.dtype, shape)
+    g.output(key, FrameOutputs.present_key(layer), low.cache_dtype, shape)
+    g.output(value, FrameOutputs.present_value(layer), low.cache_dtype, shape)
 
 
 def first_code(g: GraphBuilder, plan: FramePlan, logits: str, noise: str) -> str:

@@ -77,7 +77,9 @@ class Lowering(Protocol):
     """Words a backend must understand; values are f32 [B, rows, width] unless said otherwise."""
 
     dtype: np.dtype[np.generic]
-    """What products are computed in: weights that are not quantised, caches, carried states."""
+    """What products are computed in: weights that are not quantised, carried states."""
+    cache_dtype: np.dtype[np.generic]
+    """What `attention` keeps keys and values in."""
     presents_rows: bool
     """Whether `attention` presents only the new rows of a buffer cache, for the caller to put in their place."""
 
@@ -118,6 +120,7 @@ class OrtLowering:
     """ONNX Runtime: fused norms, MatMulNBits, and GroupQueryAttention that grows or updates its cache in place."""
 
     dtype: np.dtype[np.generic] = np.dtype(np.float32)
+    cache_dtype: np.dtype[np.generic] = np.dtype(np.float32)
     presents_rows = False
 
     def __init__(self, graph: GraphBuilder, rounder: Rounder | None = None) -> None:

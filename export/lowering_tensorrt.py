@@ -38,6 +38,7 @@ class TensorRtLowering:
         """`rounder` rounds the 4-bit matrices it knows something of; the others are rounded to the nearest."""
         self._g, self._form, self._rounder = graph, form, rounder
         self.dtype: np.dtype[np.generic] = np.dtype(dtype)
+        self.cache_dtype = self.dtype
         self.presents_rows = form is AttentionForm.ROWS
         self._attention = TensorRtAttention(graph, form, self.narrow, self.widen)
         self._narrowed: dict[str, str] = {}

@@ -1,0 +1,91 @@
+"""ONNX Runtime on a device: the same door, with memory the host cannot reach. The device here is the processor's
+provider, handled as CUDA's would be; what only CUDA itself can show is not shown here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto, helper
+
+from engines.errors import BundleError, DeviceError
+from engines.runner import Place
+from engines.runner_ort_cuda import CUDA, OrtDevice, OrtDeviceRunner, cuda_fault
+
+STAND_IN = OrtDevice("CPUExecutionProvider", "cpu")
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """next_total = total + x; copy = total."""
+    nodes = [helper.make_node("Add", ["total", "x"], ["next_total"]), helper.make_node("Neg", ["total"], ["negative"])]
+    values = {
+        name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 2])
+        for name in ("total", "x", "next_total", "negative")
+    }
+    model = helper.make_model(
+        helper.make_graph(nodes, "sum", [values["total"], values["x"]], [values["next_total"], values["negative"]]),
+        opset_imports=[helper.make_opsetid("", 21)],
+        ir_version=10,
+    )
+    path = tmp_path_factory.mktemp("graphs") / "sum.onnx"
+    onnx.save(model, path)
+    return path
+
+
+def test_what_stays_on_the_device_is_updated_there(graph: Path) -> None:
+    runner = OrtDeviceRunner(graph, STAND_IN)
+    total = runner.allocate((3, 2), np.float32, Place.DEVICE)
+    x, negative = (runner.allocate((3, 2), np.float32, Place.HOST) for _ in range(2))
+    add = runner.bind({"x": x, "total": total}, {"next_total": total})
+    look = runner.bind({"x": x, "total": total}, {"negative": negative})
+    with pytest.raises(TypeError, match="lives on the device"):
+        total.host  # noqa: B018
+    for _ in range(3):
+        x.host[:] = [[1, 2], [3, 4], [5, 6]]
+        add.run()
+    look.run()
+    assert negative.host.tolist() == [[-3, -6], [-9, -12], [-15, -18]]
+    runner.clear(total.rows(1, 3))
+    look.run()
+    assert negative.host.tolist() == [[-3, -6], [0, 0], [0, 0]]
+
+
+def test_rows_of_device_memory_are_bound_by_address(graph: Path) -> None:
+    runner = OrtDeviceRunner(graph, STAND_IN)
+    total, x = runner.allocate((3, 2), np.float32, Place.DEVICE), runner.allocate((3, 2), np.float32, Place.HOST)
+    seen = runner.allocate((3, 2), np.float32, Place.HOST)
+    x.host[:] = 1
+    part = total.rows(1, 2)
+    runner.bind({"x": x.rows(0, 1), "total": part}, {"next_total": part}).run()
+    runner.bind({"x": x, "total": total}, {"negative": seen}).run()
+    assert seen.host.tolist() == [[0, 0], [-1, -1], [0, 0]]
+
+
+def test_host_memory_is_cleared_and_names_are_checked(graph: Path) -> None:
+    runner = OrtDeviceRunner(graph, STAND_IN)
+    x = runner.allocate((1, 2), np.float32, Place.HOST)
+    x.host[:] = 5
+    runner.clear(x)
+    assert not x.host.any()
+    with pytest.raises(BundleError, match=r"sum\.onnx lacks moon"):
+        runner.bind({"x": x, "total": x}, {"moon": x})
+
+
+def test_a_runtime_without_cuda_says_so() -> None:
+    if CUDA.provider in ort.get_available_providers():
+        pytest.skip("this onnxruntime has the CUDA provider")
+    assert "has no CUDA provider" in (cuda_fault() or "")
+
+
+def test_a_cuda_provider_that_does_not_start_is_not_taken_for_one(monkeypatch: pytest.MonkeyPatch, graph: Path) -> None:
+    if CUDA.provider in ort.get_available_providers():
+        pytest.skip("this onnxruntime has the CUDA provider")
+    monkeypatch.setattr(ort, "get_available_providers", lambda: [CUDA.provider, "CPUExecutionProvider"])
+    with pytest.warns(UserWarning, match="CUDAExecutionProvider"):
+        assert "cannot use the CUDA device" in (cuda_fault() or "")
+    with pytest.warns(UserWarning, match="CUDAExecutionProvider"), pytest.raises(DeviceError, match="cannot use"):
+        OrtDeviceRunner(graph)
