@@ -20,10 +20,10 @@ from app.threads import in_thread
 from app.voices import VoiceModel, VoiceTable
 
 _FIXED: Final = (
-    "engine", "text", "audio",
+    "engine", "text", "audio", "playback",
     "server.host", "server.port", "server.socket", "server.slots", "server.max_contexts", "server.offload",
-    "server.switch_interval_us", "server.build_plans", "limits.message_bytes", "limits.handshake_s", "limits.write_buffer_bytes",
-    "security.tls_certificate", "security.tls_key",
+    "server.switch_interval_us", "server.build_plans", "limits.message_bytes", "limits.handshake_s",
+    "limits.write_buffer_bytes", "security.tls_certificate", "security.tls_key",
 )  # fmt: skip
 """Settings that shape what is built once."""
 _retiring: Final[set[asyncio.Task[None]]] = set()
