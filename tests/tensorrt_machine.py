@@ -1,30 +1,25 @@
-"""What a TensorRT runtime will do with a set of graphs, done here by ONNX Runtime on the CPU, one call after the other.
+"""A set of graphs for TensorRT, built and run by ONNX Runtime on the CPU as `export.plan_machine` does it.
 
-Purpose: own the caches, place the new rows where a set only presents rows, run the step graph once per residual code,
-so that codes can be compared with the ONNX Runtime lowering's. Knows: the names of both frame shapes. Does not know:
-devices, captures, what a correct code is.
+Purpose: so that tests can compare a set's codes with those of the ONNX Runtime lowering. Knows: how a set is written.
+Does not know: devices, captures, what a correct code is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import onnxruntime as ort
 import pytest
-from safetensors.numpy import load_file
 
-from engines.manifest import CodecInputs, CodecOutputs, FrameInputs, FrameOutputs, StateSpec
-from engines.step_names import StepInputs, StepOutputs, StepTables, TalkerStepOutputs
+from engines.manifest import StackSpec
 from export.attention_tensorrt import AttentionForm
 from export.config import StackConfig
-from export.tensorrt import WEIGHTS, FrameShape, Role, TensorRtChoice, TensorRtSource, build_tensorrt
-
-Values = dict[str, npt.NDArray[Any]]
-
+from export.plan_machine import CodecMachine as BareCodec
+from export.plan_machine import Dimensions, OrtSession, Session
+from export.plan_machine import FrameRun as FrameRun  # noqa: PLC0414 - for the tests that use this machine
+from export.plan_machine import Machine as BareMachine
+from export.plan_machine import Values as Values  # noqa: PLC0414 - as above
+from export.tensorrt import WEIGHTS, Role, TensorRtChoice, TensorRtSource, build_tensorrt
 
 NEEDS_OPSET_24 = pytest.mark.skipif(
     tuple(map(int, ort.__version__.split(".")[:2])) < (1, 24),
@@ -37,146 +32,33 @@ FORMS = [
 """Both forms of attention, for tests that run them."""
 
 
-@dataclass(kw_only=True)
-class FrameRun:
-    """What one frame of all slots gave."""
-
-    codes: npt.NDArray[np.int64]
-    logits: npt.NDArray[np.float32]
-    outputs: Values
+def stack(config: StackConfig) -> StackSpec:
+    return StackSpec(
+        hidden=config.hidden_size, layers=config.num_hidden_layers, heads=config.num_attention_heads,
+        kv_heads=config.num_key_value_heads, head_dim=config.head_dim, vocabulary=config.vocab_size,
+    )  # fmt: skip
 
 
-class Session:
-    """One graph; takes more values than it reads."""
-
-    def __init__(self, path: Path) -> None:
-        options = ort.SessionOptions()
-        options.log_severity_level = 3
-        options.intra_op_num_threads = 1
-        self._session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        self._inputs = {value.name for value in self._session.get_inputs()}
-        self._outputs = [value.name for value in self._session.get_outputs()]
-
-    def run(self, values: Values) -> Values:
-        """All outputs by name."""
-        taken = {name: value for name, value in values.items() if name in self._inputs}
-        return dict(zip(self._outputs, self._session.run(self._outputs, taken), strict=True))
-
-
-class Caches:
-    """Keys and values of one stack; what was never written is garbage of some size."""
-
-    def __init__(self, config: StackConfig, slots: int, rows: int, choice: TensorRtChoice) -> None:
-        shape = (slots, config.num_key_value_heads, rows, config.head_dim)
-        random = np.random.default_rng(7)
-        self._in_place = choice.form is AttentionForm.IN_PLACE
-        self._values: dict[str, npt.NDArray[Any]] = {}
-        self._source: dict[str, str] = {}
-        for layer in range(config.num_hidden_layers):
-            for past, present in (
-                (FrameInputs.past_key(layer), FrameOutputs.present_key(layer)),
-                (FrameInputs.past_value(layer), FrameOutputs.present_value(layer)),
-            ):
-                self._values[past] = random.normal(0, 10, shape).astype(choice.dtype)
-                self._source[past] = present
-
-    def values(self, low: int, high: int) -> Values:
-        """The caches of slots [low, high), by input name."""
-        return {name: cache[low:high] for name, cache in self._values.items()}
-
-    def keep(self, low: int, starts: npt.NDArray[np.int64], outputs: Values) -> None:
-        """Take a run's outputs for the slots from `low` on, whose first new rows stand at `starts`."""
-        for past, present in self._source.items():
-            cache, new = self._values[past], outputs[present]
-            for index, start in enumerate(starts):
-                if self._in_place:
-                    cache[low + index] = new[index]
-                else:
-                    cache[low + index, :, start : start + new.shape[2]] = new[index]
-
-
-class Machine:
-    """All slots of one choice. `settings` hold sampling inputs for all slots, by input name."""
+class Machine(BareMachine):
+    """All slots of one choice, their caches full of garbage."""
 
     def __init__(self, source: TensorRtSource, choice: TensorRtChoice, folder: Path) -> None:
-        self.choice, self._config = choice, source.talker
         graphs = build_tensorrt(source, choice)
         graphs.write(folder)
-        self._sessions = {role: Session(folder / f"{role.value}.onnx") for role in graphs.graphs if role != Role.CODEC}
-        self._residuals = source.talker.num_code_groups - 1
-        predictor = source.talker.code_predictor_config
-        self._caches = Caches(source.talker, choice.slots, choice.positions, choice)
-        self._predictor = Caches(predictor, choice.slots, source.talker.num_code_groups, choice)
-        self._lengths = np.zeros(choice.slots, np.int64)
-        if choice.shape is FrameShape.STEPPED:
-            tables = load_file(folder / WEIGHTS)
-            self._heads, self._embeddings = tables[StepTables.HEADS], tables[StepTables.EMBEDDINGS]
-        self.state: Values = {FrameInputs.SEEN: np.zeros((choice.slots, source.talker.vocab_size), np.float32)}
-
-    def prefill(self, slot: int, codec_rows: npt.NDArray[np.float32], text_rows: npt.NDArray[np.float32]) -> None:
-        """Append rows [S, H] to a slot."""
-        start, rows = int(self._lengths[slot]), len(codec_rows)
-        values = {
-            FrameInputs.CODEC_ROWS: codec_rows[None],
-            FrameInputs.TEXT_ROWS: text_rows[None],
-            FrameInputs.PAST_LENGTHS: np.array([start + rows - 1], np.int32),
+        sessions: dict[Role, Session] = {
+            role: OrtSession(folder / f"{role.value}.onnx", 1) for role in graphs.graphs if role != Role.CODEC
         }
-        outputs = self._sessions[Role.PREFILL].run(values | self._caches.values(slot, slot + 1))
-        self._caches.keep(slot, np.array([start]), outputs)
-        self._lengths[slot] += rows
-
-    def step(self, settings: Values) -> FrameRun:
-        """One frame of every slot; `settings` name the rows and the sampling."""
-        values = {FrameInputs.PAST_LENGTHS: self._lengths.astype(np.int32)}
-        values |= self.state | settings | self._caches.values(0, self.choice.slots)
-        unrolled = self.choice.shape is FrameShape.UNROLLED
-        outputs = self._sessions[Role.FRAME if unrolled else Role.TALKER].run(values)
-        self._caches.keep(0, self._lengths, outputs)
-        self._lengths += 1
-        if not unrolled:
-            outputs |= self._step_predictor(settings, outputs)
-        self.state[FrameInputs.SEEN] = outputs[FrameOutputs.NEXT_SEEN]
-        return FrameRun(codes=outputs[FrameOutputs.CODES], logits=outputs[FrameOutputs.LOGITS], outputs=outputs)
-
-    def _step_predictor(self, settings: Values, talker: Values) -> Values:
-        slots, codes = self.choice.slots, [talker[TalkerStepOutputs.CODE]]
-        rows, row_sum = talker[TalkerStepOutputs.PREDICTOR_ROWS], talker[TalkerStepOutputs.CODE_ROW]
-        for index in range(self._residuals):
-            values = settings | {
-                StepInputs.ROWS: rows,
-                StepInputs.ROW_SUM: row_sum,
-                FrameInputs.PAST_LENGTHS: np.full(slots, index + 1, np.int32),
-                StepInputs.GROUP: np.array([index + 1]),
-                StepInputs.HEAD: self._heads[index],
-                StepInputs.EMBEDDING: self._embeddings[index],
-            }
-            outputs = self._sessions[Role.STEP].run(values | self._predictor.values(0, slots))
-            self._predictor.keep(0, np.full(slots, index + 2 - rows.shape[1]), outputs)
-            codes.append(outputs[StepOutputs.CODE])
-            rows, row_sum = outputs[StepOutputs.NEXT_ROW], outputs[StepOutputs.NEXT_ROW_SUM]
-        return {FrameOutputs.CODES: np.concatenate(codes, axis=1), FrameOutputs.NEXT_CODEC_ROW: row_sum}
+        talker = source.talker
+        size = Dimensions(
+            talker=stack(talker), predictor=stack(talker.code_predictor_config), codebooks=talker.num_code_groups
+        )
+        super().__init__(sessions, choice, size, folder / WEIGHTS, garbage=True)
 
 
-class CodecMachine:
-    """The codec graph of one choice, its states carried by hand."""
+class CodecMachine(BareCodec):
+    """The codec graph of one choice."""
 
     def __init__(self, source: TensorRtSource, choice: TensorRtChoice, folder: Path) -> None:
         graphs = build_tensorrt(source, choice)
         graphs.write(folder)
-        self._session, self._choice = Session(folder / f"{Role.CODEC.value}.onnx"), choice
-
-    def decode(
-        self, states: tuple[StateSpec, ...], codes: npt.NDArray[np.int64], cuts: list[int]
-    ) -> npt.NDArray[np.float32]:
-        """Samples [B, n] of codes [B, T, codebooks] in calls of `cuts` frames."""
-        slots = self._choice.slots
-        carried = {state.name: np.zeros((slots, *state.shape), self._choice.dtype) for state in states}
-        position, blocks = 0, []
-        for count in cuts:
-            values: Values = {CodecInputs.CODES: codes[:, position : position + count]}
-            values[CodecInputs.POSITION] = np.full(slots, position)
-            outputs = self._session.run(values | {CodecInputs.state(name): kept for name, kept in carried.items()})
-            carried = {name: outputs[CodecOutputs.state(name)] for name in carried}
-            blocks.append(outputs[CodecOutputs.PCM])
-            position += count
-        return np.concatenate(blocks, axis=1)
+        super().__init__(OrtSession(folder / f"{Role.CODEC.value}.onnx", 1), choice)
