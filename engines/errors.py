@@ -7,6 +7,7 @@ SpeechError                 what a caller may catch; its text says what is wrong
 ├── EngineBusyError         no place free; try again later
 ├── EngineClosedError       the engine is closing or has failed
 ├── RingClosedError         writing to, or reading past, the end of a closed ring
+├── GpuError                the GPU cannot be used; without one (NoGpuError), there is nothing to complain of
 └── DeviceError             the device broke; the process should end
 """
 
@@ -43,3 +44,11 @@ class RingClosedError(SpeechError):
 
 class DeviceError(SpeechError):
     """The device failed in a way only a restart cures."""
+
+
+class GpuError(SpeechError):
+    """The GPU, or what reaches it, cannot be used."""
+
+
+class NoGpuError(GpuError):
+    """There is no GPU."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engines.errors import DeviceError
-from engines.gpu_presence import NoGpuError, check_gpu
+from engines.errors import GpuError, NoGpuError
+from engines.gpu_presence import check_gpu
 
 
 def test_no_gpu(tmp_path: Path) -> None:
@@ -27,5 +27,5 @@ def test_a_gpu(tmp_path: Path, name: str) -> None:
 def test_a_gpu_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "nvidia0").touch()
     monkeypatch.setattr(os, "access", lambda _file, _mode: False)
-    with pytest.raises(DeviceError, match="groups video and render"):
+    with pytest.raises(GpuError, match="groups video and render"):
         check_gpu(tmp_path)
