@@ -7,14 +7,26 @@ is used; a fallback is never silent. Knows: the order of preference, who to ask.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from engines.bundle import Bundle
+from engines.codec import Codec
 from engines.engine_config import EngineConfig
-from engines.errors import BundleError, SpeechError
+from engines.errors import BundleError, GpuError, NoGpuError, PlanError, SpeechError
+from engines.gpu_presence import check_gpu
+from engines.manifest import Manifest
 from engines.plan_files import Plan
+from engines.runner import Runner
+from engines.runner_ort import OrtRunner
+from engines.runner_ort_cuda import OrtDeviceRunner, cuda_fault
+from engines.stages import Stages
+from engines.talker import Talker
 
 
 class BackendName(str, Enum):
@@ -40,12 +52,6 @@ class Backend:
     plan: Plan | None = None
     """TensorRT's engines; None for the other backends."""
 
-    @property
-    def launches_ahead(self) -> bool:
-        """Whether steps are launched ahead unless the configuration says otherwise: not where the step needs the very
-        processor that handles its codes (measured: docs/LOG.md, async scheduling)."""
-        return self.name is BackendName.TENSORRT
-
 
 def choose_backend(bundle: Bundle, config: EngineConfig) -> Backend:
     """The backend for this bundle on this device: `config.backend`, or the best that works for `AUTO`.
@@ -58,6 +64,9 @@ def choose_backend(bundle: Bundle, config: EngineConfig) -> Backend:
             continue
         try:
             found = find(bundle, config)
+        except NoGpuError as error:
+            missed = [str(error)]
+            continue
         except SpeechError as error:
             missed.append(f"{_TITLES[name]}: {error}")
             continue
@@ -67,12 +76,65 @@ def choose_backend(bundle: Bundle, config: EngineConfig) -> Backend:
     raise BundleError("; ".join(missed) or f"unknown backend {config.backend!r}; known are: {known}")
 
 
+def open_stages(bundle: Bundle, config: EngineConfig) -> Stages:
+    """Load the bundle's graphs on the backend `choose_backend` picks. Raises `BundleError`, `DeviceError`."""
+    backend = choose_backend(bundle, config)
+    on_cuda = backend.name is BackendName.CUDA
+    frame, codec = _open_on_cuda(bundle) if on_cuda else _open_on_processor(bundle, config)
+    stages = on_runners(bundle.manifest, frame, codec, config, np.float16 if on_cuda else np.float32)
+    return replace(stages, sentence=backend.sentence)
+
+
+def on_runners(
+    manifest: Manifest, frame: Runner, codec: Runner, config: EngineConfig, cache_dtype: npt.DTypeLike = np.float32
+) -> Stages:
+    """Stages of two graphs that runners have loaded. Raises `BundleError` when a graph does not fit."""
+    ahead = config.async_scheduling or False  # measured: a processor gains nothing by it (docs/LOG.md)
+    positions = rows_per_slot(manifest, config)
+
+    def close() -> None:
+        frame.close()
+        codec.close()
+
+    return Stages(
+        Talker(frame, manifest, config.slots, positions, config.prefill_rows, ahead=ahead, cache_dtype=cache_dtype),
+        Codec(codec, manifest, config.slots, config.codec_chunk_frames),
+        close,
+        ahead,
+    )
+
+
+def rows_per_slot(manifest: Manifest, config: EngineConfig) -> int:
+    """Rows of each slot's cache."""
+    most = manifest.limits.max_positions
+    return most if config.positions is None else min(config.positions, most)
+
+
+def _open_on_processor(bundle: Bundle, config: EngineConfig) -> tuple[Runner, Runner]:
+    graphs = bundle.manifest.graphs
+    with ThreadPoolExecutor(max_workers=1) as pool:  # loading lets the interpreter go: half the wait
+        codec = pool.submit(OrtRunner, bundle.path / graphs.codec, config.codec_threads, spinning=config.spinning)
+        frame = OrtRunner(bundle.path / graphs.frame, config.talker_threads, spinning=config.spinning)
+        return frame, codec.result()
+
+
+def _open_on_cuda(bundle: Bundle) -> tuple[Runner, Runner]:
+    graphs = bundle.manifest.graphs
+    assert graphs.frame_cuda is not None  # by `_find_cuda`
+    return OrtDeviceRunner(bundle.path / graphs.frame_cuda), OrtDeviceRunner(bundle.path / graphs.codec)
+
+
 def _find_tensorrt(bundle: Bundle, config: EngineConfig) -> Plan:
-    raise BundleError("no plan was looked for")
+    check_gpu()
+    raise PlanError("no plan was looked for")
 
 
 def _find_cuda(bundle: Bundle, config: EngineConfig) -> None:
-    raise BundleError("not asked")
+    check_gpu()
+    if bundle.manifest.graphs.frame_cuda is None:
+        raise BundleError("the bundle was made before there was a graph for it; export it again")
+    if fault := cuda_fault():
+        raise GpuError(fault)
 
 
 def _find_cpu(bundle: Bundle, config: EngineConfig) -> None:

@@ -75,6 +75,10 @@ class Codec:
         pcm: Pcm = self._pcm.host[: many * samples].reshape(many, samples)
         return pcm
 
+    def close(self) -> None:
+        """Nothing of its own to let go: the memory goes with the runner and the bindings."""
+        self._bindings.clear()
+
     def _bind(self, low: int, high: int, frames: int) -> Binding:
         many, samples = high - low, frames * self._samples_per_frame
         inputs = {

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from engines.chunk_policy import Costs, block_due, first_block, fitting, spare_ms, widest_block, worthwhile
-from engines.codec import Codec
 from engines.codec_stream import CodecStream
 from engines.costs import CostModel
 from engines.manifest import FrameSpec
 from engines.pacing import slack_ms
 from engines.runaway import RunawayTally
 from engines.scheduler import Scheduler
+from engines.stages import CodecStage
 from engines.timing import Timeline, Work
 from engines.utterance import LiveUtterance
 
@@ -56,7 +56,7 @@ class CodecLoop:
     def __init__(
         self,
         frame: FrameSpec,
-        codec: Codec,
+        codec: CodecStage,
         scheduler: Scheduler,
         costs: CostModel,
         *,

@@ -15,13 +15,12 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
 from engines.admission import real_time_streams
+from engines.backends import open_stages
 from engines.bundle import Bundle, open_bundle
-from engines.codec import Codec
 from engines.codec_loop import CodecLoop, CodecPolicy
 from engines.contract import End, EngineStatistics, SpeechRequest, VoiceInfo
 from engines.costs import CostModel
@@ -30,11 +29,9 @@ from engines.errors import RequestError
 from engines.prompt import PromptBuilder, PromptPlan
 from engines.ring import Ring
 from engines.runaway import RunawayTally
-from engines.runner import Runner
-from engines.runner_ort import OrtRunner
 from engines.sampling import resolve_sampling
 from engines.scheduler import Scheduler
-from engines.talker import Talker
+from engines.stages import Stages
 from engines.talker_loop import TalkerLoop
 from engines.timing import Span, Timeline
 from engines.utterance import LiveUtterance, Stop
@@ -51,19 +48,19 @@ class SpeechEngine:
     def __init__(
         self,
         bundle: Bundle,
-        frame_runner: Runner,
-        codec_runner: Runner,
+        stages: Stages,
         config: EngineConfig,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Allocate everything; `open` is the usual way in. The threads start with the first utterance."""
+        """Take over `stages`, made by the same `config`; `open` is the usual way in.
+
+        The threads start with the first utterance.
+        """
         manifest = bundle.manifest
-        most = manifest.limits.max_positions
-        positions = most if config.positions is None else min(config.positions, most)
         self._bundle, self._config, self._clock = bundle, config, clock
-        self._runners: tuple[Runner, ...] = (frame_runner, codec_runner)
-        self._talker = Talker(frame_runner, manifest, config.slots, positions, config.prefill_rows)
-        self._codec = Codec(codec_runner, manifest, config.slots, config.codec_chunk_frames)
+        self._talker, self._codec, self._closing = stages.talker, stages.codec, [stages.close]
+        self.sentence = stages.sentence
+        """What people should be told about the device at the start."""
         self._prompts = PromptBuilder(bundle)
         self._costs = CostModel(manifest.frame.frame_ms)
         self._scheduler = Scheduler(config.slots, config.max_waiting, self._held if config.admission else None)
@@ -80,6 +77,7 @@ class SpeechEngine:
             tally=self._tally,
             frames_ready=self._ring_codec,
             clock=clock,
+            ahead=stages.ahead,
         )
         policy = CodecPolicy(
             call_ms=config.codec_call_ms,
@@ -106,14 +104,10 @@ class SpeechEngine:
 
     @classmethod
     def open(cls, bundle: Path, config: EngineConfig | None = None) -> SpeechEngine:
-        """Open a bundle on the processor. Raises `BundleError` naming what is wrong with it."""
+        """Open a bundle on the best device (`engines.backends`). Raises `BundleError` naming what is wrong with it."""
         config = config or EngineConfig()
         opened = open_bundle(bundle, config.verify)
-        graphs = opened.manifest.graphs
-        with ThreadPoolExecutor(max_workers=1) as pool:  # loading lets the interpreter go: half the wait
-            codec = pool.submit(OrtRunner, bundle / graphs.codec, config.codec_threads, spinning=config.spinning)
-            frame = OrtRunner(bundle / graphs.frame, config.talker_threads, spinning=config.spinning)
-            return cls(opened, frame, codec.result(), config)
+        return cls(opened, open_stages(opened, config), config)
 
     @property
     def info(self) -> VoiceInfo:
@@ -184,9 +178,11 @@ class SpeechEngine:
             worker.join()
         for utterance in left:
             utterance.finish(utterance.stopping or Stop(End.CANCELLED))
-        runners, self._runners = self._runners, ()
-        for runner in runners:
-            runner.close()
+        closing, self._closing = self._closing, []
+        for close in closing:
+            self._talker.close()
+            self._codec.close()
+            close()
 
     def __enter__(self) -> SpeechEngine:
         return self

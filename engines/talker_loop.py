@@ -4,6 +4,11 @@ Purpose: seat utterances, prefill their prompts piece by piece, and step all tha
 `tick` is at most one piece's rows and one step, so long prompts cannot starve those who are speaking. Knows: prompts,
 sampling noise, when an utterance ends or must wait. Does not know: the codec, sound, callers.
 
+With `ahead` the next frame is launched before the codes of the last one are looked at, so that a device never waits for
+the host. What those codes say then comes one frame late: whoever has ended, was lost or stopped has one more frame
+under way, which is discarded when it lands. Whose next text has not come cannot be launched ahead, and sits that frame
+out. Prompts begin and go on with nothing in flight.
+
 An utterance rests, without harm to the others, while its ring of frames is full, its next text has not come, or others
 need their frames more (`engines.pacing`).
 An error while one utterance is prepared or prefilled is its own; an error in a step, which runs several, is the
@@ -13,7 +18,6 @@ engine's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,29 +30,13 @@ from engines.prompt import Prompt, PromptBuilder
 from engines.runaway import LoopDetector, RunawayTally
 from engines.sampling import GumbelNoise
 from engines.scheduler import Scheduler
-from engines.talker import Talker
+from engines.stages import TalkerStage
 from engines.timing import Timeline, Work
+from engines.turn import Flight, Turn
 from engines.utterance import LiveUtterance, Stop
 
 _MOST_DELAYS = 8  # ticks that a prompt waits for those who speak to get ahead
 _LEAST_TOKENS = 2  # code-0 tokens before an utterance may end, as in the official generation loop
-
-
-@dataclass(slots=True)
-class _Turn:
-    """An utterance in its slot."""
-
-    slot: int
-    utterance: LiveUtterance
-    prompt: Prompt | None
-    """None once it is in."""
-    noise: GumbelNoise
-    loop: LoopDetector
-    most_frames: int
-    rows_done: int = 0
-    """Rows of the prompt that are in."""
-    tokens: int = 0
-    """Code-0 tokens sampled, which is also the number of the next one."""
 
 
 class TalkerLoop:
@@ -57,7 +45,7 @@ class TalkerLoop:
     def __init__(
         self,
         bundle: Bundle,
-        talker: Talker,
+        talker: TalkerStage,
         scheduler: Scheduler,
         costs: CostModel,
         *,
@@ -68,11 +56,12 @@ class TalkerLoop:
         tally: RunawayTally,
         frames_ready: Callable[[], None],
         clock: Callable[[], float],
+        ahead: bool = False,
     ) -> None:
         """`loop_frames`: how long a loop may last, 0 for ever; `comfortable_ms`: sound ahead that lets one rest;
         `margin_ms`: sound that nobody should have less of.
 
-        `frames_ready` is called when the codec may have something to do.
+        `frames_ready` is called when the codec may have something to do. `ahead`: launch before handling codes.
         """
         self._loop_frames, self._comfortable_ms = loop_frames, comfortable_ms
         self._margin_ms, self._timeline, self._tally = margin_ms, timeline, tally
@@ -80,18 +69,20 @@ class TalkerLoop:
         self._text_table = bundle.text_table
         self._prompts = PromptBuilder(bundle)
         self._talker, self._scheduler, self._costs = talker, scheduler, costs
-        self._frames_ready, self._clock = frames_ready, clock
-        self._turns: dict[int, _Turn] = {}
+        self._frames_ready, self._clock, self._ahead = frames_ready, clock, ahead
+        self._turns: dict[int, Turn] = {}
         self._delays = 0  # of prompts, in ticks, since the last piece
+        self._flight: Flight | None = None
+        self._landings, self._landed_at = 0, float("-inf")
 
     def tick(self) -> float | None:
         """Do one piece and one step; returns 0 when there is more to do, None when it must wait for the bell."""
-        began = self._clock()
+        began, landings = self._clock(), self._landings
         self._let_go()
         seated = self._seat()
         prefilled = self._prefill()
         stepped = self._step()
-        if stepped:
+        if self._landings > landings:
             self._costs.step_took(1000.0 * (self._clock() - began))
         return 0.0 if seated or prefilled or stepped else None
 
@@ -106,6 +97,7 @@ class TalkerLoop:
                 self._end(turn, stop)
         for slot, utterance in self._scheduler.seated():
             if utterance.again:
+                self._drain()
                 utterance.begin_again()
                 self._turns[slot] = self._begin(slot, utterance)  # what could be built once can be built again
                 self._tally.retried()
@@ -113,6 +105,8 @@ class TalkerLoop:
     def _seat(self) -> bool:
         """Give free slots to those who have text; whether there were any. Some leave at once, so look again after."""
         admitted = self._scheduler.admit()
+        if admitted:
+            self._drain()
         for slot, utterance in admitted:
             stop = Stop(End.END)
             try:
@@ -131,7 +125,7 @@ class TalkerLoop:
         utterance.progress.waited_ms = 1000.0 * (now - utterance.ready_at)
         self._timeline.add(Work.WAIT, utterance.ready_at, now, (slot,), 0, utterance.number)
 
-    def _begin(self, slot: int, utterance: LiveUtterance) -> _Turn:
+    def _begin(self, slot: int, utterance: LiveUtterance) -> Turn:
         """Lay out the prompt and make the slot ready."""
         prompt = self._prompts.build(utterance.plan, utterance.take_prompt_ids())
         limits, wished = self._manifest.limits, utterance.request.max_frames
@@ -142,7 +136,7 @@ class TalkerLoop:
         self._talker.begin(slot, utterance.sampling)
         utterance.progress.frame_at = self._clock()  # patience begins here
         noise = GumbelNoise(utterance.sampling, utterance.attempt)
-        return _Turn(slot, utterance, prompt, noise, LoopDetector(self._loop_frames), most)
+        return Turn(slot, utterance, prompt, noise, LoopDetector(self._loop_frames), most)
 
     def _prefill(self) -> bool:
         """Run one piece of the first prompt that is not in yet, and short ones after it while its rows allow.
@@ -161,6 +155,7 @@ class TalkerLoop:
             hasty = self._costs.prompt_ms(rows) > self._spare_ms()  # who got a prompt in just now may sound already
             if hasty and (rows_in_all or self._delays < _MOST_DELAYS):
                 break
+            self._drain()
             self._run_piece(turn, turn.prompt)
             rows_in_all += rows
         self._delays = 0 if rows_in_all else self._delays + 1
@@ -177,7 +172,7 @@ class TalkerLoop:
         ran_ms = step_ms(self._costs.step_ms_of(), len(ahead_ms))
         return slack_ms(ahead_ms, costs.codec_ms(1)) - ran_ms - self._margin_ms
 
-    def _ahead_ms(self, turn: _Turn, now: float) -> float:
+    def _ahead_ms(self, turn: Turn, now: float) -> float:
         """Sound that a turn has made and its listener not heard; whose first is being decoded is heard from now."""
         progress = turn.utterance.progress
         return ahead_of_listener_ms(
@@ -189,7 +184,7 @@ class TalkerLoop:
             comfortable_ms=self._comfortable_ms,
         )
 
-    def _run_piece(self, turn: _Turn, prompt: Prompt) -> None:
+    def _run_piece(self, turn: Turn, prompt: Prompt) -> None:
         rows = len(prompt.codec_rows)
         piece = slice(turn.rows_done, min(turn.rows_done + self._talker.piece_rows, rows))
         last = piece.stop == rows
@@ -197,7 +192,7 @@ class TalkerLoop:
             self._set_choice(turn)
         began = self._clock()
         try:
-            self._talker.prefill(turn.slot, prompt.codec_rows[piece], prompt.text_rows[piece], last=last)
+            made = self._talker.prefill(turn.slot, prompt.codec_rows[piece], prompt.text_rows[piece], last=last)
         except Exception as error:
             self._end(turn, Stop(End.ERROR, f"the prompt could not be run: {error}"))
             return
@@ -210,54 +205,82 @@ class TalkerLoop:
         turn.utterance.progress.talker_ms += took_ms
         if last:
             turn.prompt = None
+        if made:
+            turn.launched += 1
             self._take_frame(turn)
 
     def _step(self) -> bool:
-        """Run one frame of everyone who can go on."""
-        live = self._who_steps([turn for slot, turn in sorted(self._turns.items()) if self._can_step(turn)])
+        """Launch one frame of everyone who can go on, and land the one before, or this one; whether there was any."""
+        before, self._flight = self._flight, self._launch()
+        if before is not None:
+            self._land(before)
+        landed = before
+        if not self._ahead:
+            landed = self._flight
+            self._drain()
+        return landed is not None or self._flight is not None
+
+    def _launch(self) -> Flight | None:
+        live = self._who_steps([turn for _, turn in sorted(self._turns.items()) if self._can_step(turn)])
         if not live:
-            return False
+            return None
         for turn in live:
             self._set_choice(turn)
-        slots = tuple(turn.slot for turn in live)
-        began = self._clock()
-        self._talker.step(slots)
-        ended = self._clock()
+        flight = Flight(tuple(live), self._clock())
+        self._talker.launch(flight.slots)
+        for turn in live:
+            turn.launched += 1
+            turn.in_flight += 1
+        return flight
+
+    def _land(self, flight: Flight) -> None:
+        """Wait for a frame and hand its codes on, but for those who have left since."""
+        self._talker.collect()
+        ended, slots = self._clock(), flight.slots
+        began = max(flight.began, self._landed_at)  # the device does one after the other
+        self._landings, self._landed_at = self._landings + 1, ended
         took_ms = 1000.0 * (ended - began)
         self._costs.step_ran(slots[-1] + 1 - slots[0], took_ms)
         self._timeline.add(Work.STEP, began, ended, slots, len(slots))
-        for turn in live:
-            turn.utterance.progress.talker_ms += took_ms
-            self._take_frame(turn)
-        return True
+        for turn in flight.turns:
+            turn.in_flight -= 1
+            if self._turns.get(turn.slot) is turn and not turn.utterance.lost:
+                turn.utterance.progress.talker_ms += took_ms
+                self._take_frame(turn)
 
-    def _can_step(self, turn: _Turn) -> bool:
-        """Whether a turn has its prompt in, room for a frame, and its next text."""
-        if turn.prompt is not None or turn.utterance.lost or not turn.utterance.frames.writable:
+    def _drain(self) -> None:
+        """Land what is in flight."""
+        flight, self._flight = self._flight, None
+        if flight is not None:
+            self._land(flight)
+
+    def _can_step(self, turn: Turn) -> bool:
+        """Whether a turn has room for a frame, and its next text."""
+        if not turn.room:
             return False
-        if not turn.utterance.has_text():
+        if not turn.first and not turn.utterance.has_text():
             self._frames_ready()  # no frame will follow soon: what was gathered should be heard
             return False
         return True
 
-    def _who_steps(self, able: list[_Turn]) -> list[_Turn]:
+    def _who_steps(self, able: list[Turn]) -> list[Turn]:
         """Those of the able who step now, with their text set."""
         now = self._clock()
         candidates = [Candidate(turn.slot, self._ahead_ms(turn, now)) for turn in able]
         live = [self._turns[slot] for slot in who_steps(candidates, self._comfortable_ms)]
         for turn in live:
-            self._talker.text_row(turn.slot)[:] = self._text_table[turn.utterance.take_text_id()]
+            if not turn.first:
+                self._talker.text_row(turn.slot)[:] = self._text_table[turn.utterance.take_text_id()]
         return live
 
-    def _set_choice(self, turn: _Turn) -> None:
+    def _set_choice(self, turn: Turn) -> None:
         """Set what the next run samples by."""
-        turn.noise.fill(turn.tokens, self._talker.noise(turn.slot))
-        self._talker.forbid_end(turn.slot, turn.tokens < _LEAST_TOKENS)
+        turn.noise.fill(turn.launched, self._talker.noise(turn.slot))
+        self._talker.forbid_end(turn.slot, turn.launched < _LEAST_TOKENS)
 
-    def _take_frame(self, turn: _Turn) -> None:
+    def _take_frame(self, turn: Turn) -> None:
         """Hand on the codes of a turn's last run, or end the turn."""
         codes = self._talker.codes(turn.slot)
-        turn.tokens += 1
         if codes[0, 0] == self._manifest.codec_ids.eos:
             self._end(turn, Stop(End.END))
             return
@@ -269,19 +292,12 @@ class TalkerLoop:
         progress.frames += 1
         if progress.frames >= turn.most_frames:
             self._end(turn, Stop(End.LIMIT))
-        elif turn.loop.saw(int(codes[0, 0])) or progress.frames >= self._plausible(turn):
+        elif turn.loop.saw(int(codes[0, 0])) or progress.frames >= turn.plausible_frames(self._manifest.limits):
             turn.utterance.lose()
         else:
             self._frames_ready()
 
-    def _plausible(self, turn: _Turn) -> int:
-        """The most frames that the text can take to say, once its length is known; beyond it the end was missed."""
-        limits, text = self._manifest.limits, turn.utterance.text_length
-        if text is None:
-            return turn.most_frames
-        return max(limits.min_frames_cap, int(limits.frames_per_text_token * text))
-
-    def _end(self, turn: _Turn, stop: Stop) -> None:
+    def _end(self, turn: Turn, stop: Stop) -> None:
         """The talker is done with a turn; the slot stays taken until the codec is done too."""
         del self._turns[turn.slot]
         self._talker.release(turn.slot)

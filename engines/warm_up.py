@@ -12,20 +12,19 @@ from typing import Final
 import numpy as np
 
 from engines.chunk_policy import widest_block
-from engines.codec import Codec
 from engines.contract import Sampling
 from engines.costs import CostModel
 from engines.manifest import Manifest
 from engines.sampling import resolve_sampling
-from engines.talker import Talker
+from engines.stages import CodecStage, TalkerStage
 
 _STEPS: Final = 3  # measured, the best of which counts, after a first one that does not
 _CALLS: Final = (1, 4, 1)  # frames of the codec calls that tell what a wider one will take
 
 
 def warm_up(
-    talker: Talker,
-    codec: Codec,
+    talker: TalkerStage,
+    codec: CodecStage,
     manifest: Manifest,
     costs: CostModel,
     call_ms: float,
@@ -47,7 +46,7 @@ def warm_up(
         costs.codec_took(len(codes), 1000.0 * (clock() - began))
 
 
-def _warm_talker(talker: Talker, manifest: Manifest, costs: CostModel, clock: Callable[[], float]) -> None:
+def _warm_talker(talker: TalkerStage, manifest: Manifest, costs: CostModel, clock: Callable[[], float]) -> None:
     room = talker.positions - talker.slots - _STEPS * (talker.slots.bit_length() + 1)
     piece = np.zeros((max(1, min(talker.piece_rows, room)), manifest.talker.hidden), dtype=np.float32)
     for measured in (False, True):

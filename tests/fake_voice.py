@@ -10,6 +10,7 @@ The rules: text id 20 + n in the prompt or later asks for n frames; the end come
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from math import prod
 from pathlib import Path
@@ -18,7 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from engines.backends import on_runners
 from engines.bundle import Bundle
+from engines.engine import EngineConfig, SpeechEngine
 from engines.errors import DeviceError
 from engines.manifest import (
     CodecIds,
@@ -42,7 +45,7 @@ from engines.manifest import (
     TextFrontEnd,
     TextIds,
 )  # fmt: skip
-from engines.runner import Binding, Place, Tensor
+from engines.runner import Binding, Place, Runner, Tensor
 
 Array = npt.NDArray[Any]
 Tensors = Mapping[str, Array]
@@ -141,6 +144,13 @@ class FakeRunner:
     def _before_run(self) -> None:
         self.runs += 1
         self.hook()
+
+
+def engine(
+    made: Bundle, frame: Runner, codec: Runner, config: EngineConfig, clock: Callable[[], float] = time.monotonic
+) -> SpeechEngine:
+    """An engine on two runners."""
+    return SpeechEngine(made, on_runners(made.manifest, frame, codec, config), config, clock)
 
 
 def frame_runner() -> FakeRunner:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.contract import Outcome, Pace, SpeechRequest
-from engines.engine import EngineConfig, SpeechEngine
+from engines.engine import EngineConfig
 from engines.errors import EngineBusyError
 from engines.manifest import CodecInputs, FrameInputs
 from engines.utterance import LiveUtterance
@@ -171,7 +171,7 @@ class Simulation:
         self.device, self.time = device, CountedTime()
         manifest = fake_voice.manifest()
         sizes = {"slots": device.slots, "max_waiting": 0, "positions": 300} | config
-        self.engine = SpeechEngine(
+        self.engine = fake_voice.engine(
             fake_voice.bundle(manifest),
             FakeRunner(self._speak),
             FakeRunner(self._decode),

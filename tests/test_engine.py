@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from engines.contract import Codes, End, Layout, Outcome, SpeechRequest, Utterance
-from engines.engine import EngineConfig, SpeechEngine
+from engines.engine import EngineConfig
 from engines.errors import EngineBusyError, EngineClosedError, RequestError, SpeechError
 from engines.utterance import LiveUtterance
 from tests import fake_voice
@@ -23,14 +23,22 @@ SAMPLES = 4
 """Samples of a frame of the fake voice."""
 
 
+@pytest.fixture(autouse=True, params=[False, True], ids=["in turn", "ahead"])
+def scheduling(request: pytest.FixtureRequest) -> None:
+    """Every test here holds with async scheduling and without."""
+    Stage.ahead = request.param
+
+
 class Stage:
     """An engine whose model is a rule, and its two runners."""
+
+    ahead = False
 
     def __init__(self, *, max_positions: int = 300, **config: float) -> None:
         self.frame, self.codec = fake_voice.frame_runner(), fake_voice.codec_runner()
         bundle = fake_voice.bundle(fake_voice.manifest(max_positions=max_positions))
-        sizes = EngineConfig(**{"slots": 2, "max_waiting": 2, "prefill_rows": 8} | config)  # type: ignore[arg-type]
-        self.engine = SpeechEngine(bundle, self.frame, self.codec, sizes)
+        sizes = {"slots": 2, "max_waiting": 2, "prefill_rows": 8, "async_scheduling": self.ahead} | config
+        self.engine = fake_voice.engine(bundle, self.frame, self.codec, EngineConfig(**sizes))  # type: ignore[arg-type]
 
     def say(self, frames: int, *more: int, ends: bool = True, **request: object) -> LiveUtterance:
         """Start an utterance that asks for so many frames."""
@@ -115,7 +123,7 @@ def test_the_length_of_the_text_is_a_limit(layout: Layout) -> None:
     manifest = fake_voice.manifest()
     limits = msgspec.structs.replace(manifest.limits, min_frames_cap=3, frames_per_text_token=2.5)
     bundle = fake_voice.bundle(msgspec.structs.replace(manifest, limits=limits))
-    with SpeechEngine(bundle, fake_voice.frame_runner(), fake_voice.codec_runner(), EngineConfig()) as engine:
+    with fake_voice.engine(bundle, fake_voice.frame_runner(), fake_voice.codec_runner(), EngineConfig()) as engine:
         for ids, frames in (((ASK + 50,), 3), ((ASK + 50, 10), 5), ((ASK + 50, 10, 10), 7)):
             utterance = engine.start(SpeechRequest(layout=layout))
             utterance.feed(ids)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from engines.contract import End, SpeechRequest
-from engines.engine import EngineConfig, SpeechEngine
+from engines.engine import EngineConfig
 from scripts.mixes import Mixer
 from tests import fake_voice
 from tests.fake_voice import ASK
@@ -24,7 +24,7 @@ def test_in_any_company_everyone_says_what_they_say_alone(tiny_bundle: Path) -> 
 
 def test_a_storm_of_cancels_leaves_nothing_behind() -> None:
     """Half of all are cancelled at random moments, by many threads; the others are whole, slots and rings end free."""
-    engine = SpeechEngine(
+    engine = fake_voice.engine(
         fake_voice.bundle(), fake_voice.frame_runner(), fake_voice.codec_runner(), EngineConfig(slots=4, max_waiting=8)
     )
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.contract import End, Layout, Outcome, Sampling, SpeechRequest
-from engines.engine import EngineConfig, SpeechEngine
+from engines.engine import EngineConfig
 from engines.manifest import CodecInputs, CodecOutputs, FrameInputs, FrameOutputs
 from engines.runaway import LoopDetector, SilenceDetector
 from tests import fake_voice
@@ -106,7 +106,7 @@ class Wanderer:
         self.prompts, self.frames = 0, 0
         codec = FakeRunner(self._decode)
         sizes = EngineConfig(**{"slots": 1} | config)  # type: ignore[arg-type]
-        self.engine = SpeechEngine(fake_voice.bundle(), FakeRunner(self._speak), codec, sizes)
+        self.engine = fake_voice.engine(fake_voice.bundle(), FakeRunner(self._speak), codec, sizes)
         self._asked = asked
 
     def _speak(self, inputs: Tensors, outputs: Tensors) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from engines.contract import SpeechRequest
-from engines.engine import EngineConfig, SpeechEngine
+from engines.engine import EngineConfig
 from scripts.storm import Ear, Storm, Tally
 from tests import fake_voice
 from tests.fake_voice import ASK
@@ -31,7 +31,7 @@ def test_late_sound_is_counted() -> None:
 
 def test_an_ear_hears_all_of_it() -> None:
     bundle = fake_voice.bundle()
-    with SpeechEngine(bundle, fake_voice.frame_runner(), fake_voice.codec_runner(), EngineConfig()) as engine:
+    with fake_voice.engine(bundle, fake_voice.frame_runner(), fake_voice.codec_runner(), EngineConfig()) as engine:
         utterance = engine.start(SpeechRequest())
         ear, parts = Ear(utterance, 10**9, real_time=True), []  # a listener far too fast
         utterance.feed((ASK + 30,))
