@@ -5,7 +5,7 @@ Purpose: keep moving averages that the block policy decides by. Knows: milliseco
 The codec's time is taken as a line, call + frames * per_frame, fitted to the recent calls (older ones fade). Until
 calls of different sizes were seen, all of the time is put on the frames. A step's duration is kept for each number of
 streams; `warm_up` sees them, and later ones scale what was seen, so that a device that slows down (heat, power,
-company) is known to be slower at every size. Slowness is believed sooner than it is forgotten: admission must hold in
+company) is known to be slower at every size. A device that says so itself is believed at once. Slowness is believed sooner than it is forgotten: admission must hold in
 the bad moments, not on average. Two threads report, each its own kind; any may ask.
 """
 
@@ -33,7 +33,27 @@ class CostModel:
         self._slower = 1.0  # than then
         self._codec_slower = 1.0  # in bad moments, than the line says
         self._row_ms: float | None = None
+        self._speed: float | None = None  # what the device said last
         self._sums = [0.0] * 5  # weights, frames, ms, frames squared, frames * ms
+
+    def device_runs_at(self, speed: float) -> None:
+        """The device says that from now on it runs at this share (above 0 to 1) of its full speed.
+
+        What was measured before is taken to last longer in proportion, at once: an idle engine would otherwise let
+        people in by what steps cost before the device was throttled, and a busy one learns by a tenth a step. What is
+        measured from here on counts as it is. The first word only says where the measurements so far belong.
+        """
+        with self._lock:
+            before, self._speed = self._speed, speed
+            if before is None or before == speed:
+                return
+            longer = before / speed
+            self._run_ms = {streams: ms * longer for streams, ms in self._run_ms.items()}
+            self._slower = max(self._slower / longer, min(self._slower, 1.0))  # of which a part may be this very thing
+            self._step_ms = None if self._step_ms is None else self._step_ms * longer
+            self._row_ms = None if self._row_ms is None else self._row_ms * longer
+            self._sums[2] *= longer
+            self._sums[4] *= longer
 
     def step_took(self, ms: float) -> None:
         """One more frame of an utterance cost the talker that long."""

@@ -77,3 +77,47 @@ def test_one_hiccup_changes_little() -> None:
     model.step_lasts(1, 10.0)
     model.step_ran(1, 5000.0)
     assert model.step_ms_of()[1] < 14.0
+
+
+def known(model: CostModel) -> list[float]:
+    """All that is known, milliseconds."""
+    costs = model.cautious()
+    return [model.step_ms_of()[1], costs.step_ms, costs.codec_ms(4), model.prompt_ms(10)]
+
+
+def measured() -> CostModel:
+    model = CostModel(80.0)
+    model.device_runs_at(1.0)
+    model.step_lasts(1, 10.0)
+    model.step_took(10.0)
+    model.prompt_took(10, 5.0)
+    model.codec_took(4, 20.0)
+    return model
+
+
+def test_a_throttled_device_is_slower_before_anything_was_measured_on_it() -> None:
+    model = measured()
+    model.device_runs_at(0.5)
+    assert known(model) == pytest.approx([20.0, 20.0, 40.0, 10.0])
+    for _ in range(5):
+        model.device_runs_at(0.5)  # saying it again means nothing new
+    model.step_ran(1, 20.0)  # as expected
+    assert known(model) == pytest.approx([20.0, 20.0, 40.0, 10.0])
+    model.device_runs_at(1.0)
+    assert known(model) == pytest.approx([10.0, 10.0, 20.0, 5.0])
+
+
+def test_a_slowness_that_was_noticed_already_does_not_count_twice() -> None:
+    model = measured()
+    for _ in range(200):
+        model.step_ran(1, 20.0)
+    assert model.step_ms_of()[1] == pytest.approx(20.0)
+    model.device_runs_at(0.5)
+    assert model.step_ms_of()[1] == pytest.approx(20.0)
+
+
+def test_the_first_word_of_the_device_changes_nothing() -> None:
+    model = CostModel(80.0)
+    model.step_lasts(1, 10.0)
+    model.device_runs_at(0.3)
+    assert model.step_ms_of() == {1: 10.0}
