@@ -5,8 +5,9 @@ Purpose: keep moving averages that the block policy decides by. Knows: milliseco
 The codec's time is taken as a line, call + frames * per_frame, fitted to the recent calls (older ones fade). Until
 calls of different sizes were seen, all of the time is put on the frames. A step's duration is kept for each number of
 streams; `warm_up` sees them, and later ones scale what was seen, so that a device that slows down (heat, power,
-company) is known to be slower at every size. A device that says so itself is believed at once. Slowness is believed sooner than it is forgotten: admission must hold in
-the bad moments, not on average. Two threads report, each its own kind; any may ask.
+company) is known to be slower at every size. A device that says so itself is believed at once. Slowness is believed
+sooner than it is forgotten: admission must hold in the bad moments, not on average. Two threads report, each its own
+kind; any may ask.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class CostModel:
                 return
             longer = before / speed
             self._run_ms = {streams: ms * longer for streams, ms in self._run_ms.items()}
-            self._slower = max(self._slower / longer, min(self._slower, 1.0))  # of which a part may be this very thing
+            if longer > 1.0:  # a part of the slowness seen so far may be this very thing
+                self._slower = max(self._slower / longer, min(self._slower, 1.0))
             self._step_ms = None if self._step_ms is None else self._step_ms * longer
             self._row_ms = None if self._row_ms is None else self._row_ms * longer
             self._sums[2] *= longer
