@@ -92,16 +92,22 @@ class Verification(Record, frozen=True, kw_only=True):
     least_agreement: float
     """The gate."""
     logits_error: float
-    """Largest difference of the talker's logits over their spread; only told."""
+    """Root mean square of the difference of the talker's logits over that of the logits."""
+    most_logits_error: float
+    """The gate."""
     pcm_error: float
-    """Root mean square of the codec's difference over that of the sound."""
+    """Root mean square of the difference of the codec's sound over that of the sound."""
     most_pcm_error: float
     """The gate."""
 
     @property
     def passed(self) -> bool:
         """Whether the plan may serve."""
-        return self.agreement >= self.least_agreement and self.pcm_error <= self.most_pcm_error
+        return (
+            self.agreement >= self.least_agreement
+            and self.logits_error <= self.most_logits_error
+            and self.pcm_error <= self.most_pcm_error
+        )
 
 
 class PlanSet(Record, frozen=True, kw_only=True):

@@ -36,11 +36,14 @@ class Session(Protocol):
 class OrtSession:
     """One graph run by ONNX Runtime on the CPU."""
 
-    def __init__(self, path: Path, threads: int = 0) -> None:
-        """`threads`: 0 takes all cores."""
+    def __init__(self, path: Path, threads: int = 0, *, literally: bool = False) -> None:
+        """`threads`: 0 takes all cores. `literally`: node by node; otherwise products of quantised matrices are fused
+        into kernels of ONNX Runtime's own, which narrow more than the graph says."""
         options = ort.SessionOptions()
         options.log_severity_level = 3
         options.intra_op_num_threads = threads
+        if literally:
+            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         self._session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         self._inputs = {value.name for value in self._session.get_inputs()}
         self._outputs = [value.name for value in self._session.get_outputs()]
