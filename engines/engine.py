@@ -165,6 +165,13 @@ class SpeechEngine:
             runaways_ended=runaways.ended,
         )
 
+    def device_runs_at(self, speed: float) -> None:
+        """Tell what the device says of itself: the share of its full speed, above 0 to 1; 1 is unthrottled.
+
+        Admission and block sizes go by it until steps and codec calls have shown what it really means. From any thread.
+        """
+        self._costs.device_runs_at(speed)
+
     def timeline(self) -> list[Span]:
         """The last few thousand pieces of work, for people who want to see."""
         return self._timeline.spans()
