@@ -13,8 +13,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from app import sensors
 from app.context import ContextReport
+from app.device_metrics import device_families
+from app.device_reading import read_device
 from app.executor import BoundedExecutor
 from app.voices import VoiceModel
 from engines.contract import End
@@ -106,14 +107,7 @@ class _Parts(Collector):
         """A snapshot."""
         yield from self._of_pools()
         yield from self._of_engines()
-        for name, help_text, read in (
-            ("speakd_temperature_celsius", "Temperature of the device", sensors.temperatures_c),
-            ("speakd_power_watts", "Power the device draws", sensors.power_w),
-        ):
-            family = GaugeMetricFamily(name, help_text, labels=["place"])
-            for place, value in read().items():
-                family.add_metric([place], value)
-            yield family
+        yield from device_families(read_device())
 
     def _of_pools(self) -> Iterable[GaugeMetricFamily]:
         fields = (

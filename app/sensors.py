@@ -1,16 +1,34 @@
-"""Temperature and power of the device, where the kernel tells.
+"""Temperature, power, clock and throttling of the device, where the kernel tells.
 
-Purpose: read the thermal zones and the INA3221 power monitors of a Jetson from sysfs. Knows: their file names and
-units. Does not know: metrics. To be called off the event loop.
+Purpose: read a Jetson's thermal zones, INA3221 power monitors, GPU clock and load, throttle alerts and power mode from
+the files the kernel and `nvpmodel` keep; none needs root. Knows: their names and units. Does not know: metrics, what a
+reading means. To be called off the event loop. Not yet seen on a device: names are those of JetPack 6 on Orin.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 _SYS: Final = Path("/sys")
+_ROOT: Final = Path("/")
+_GPUS: Final = (".gpu", ".ga10b", ".gv11b", ".gp10b")
+"""Endings of the GPU's name among the devices with clocks: Orin, Orin on JetPack 5, Xavier, TX2."""
+_ALERT: Final = "-throttle-alert"
+
+
+@dataclass(frozen=True, slots=True)
+class GpuClock:
+    """The GPU's clock, Hz."""
+
+    now_hz: float
+    limit_hz: float
+    """The most that the power mode allows."""
+    most_hz: float
+    """The most that the chip can."""
 
 
 def temperatures_c(root: Path = _SYS) -> dict[str, float]:
@@ -33,6 +51,63 @@ def power_w(root: Path = _SYS) -> dict[str, float]:
             if millivolts is not None and milliamperes is not None:
                 found[name] = millivolts * milliamperes / 1e6
     return found
+
+
+def gpu_clock(root: Path = _SYS) -> GpuClock | None:
+    """The integrated GPU's clock; None where there is none."""
+    gpu = _gpu(root)
+    if gpu is None:
+        return None
+    now, limit = _number(gpu / "cur_freq"), _number(gpu / "max_freq")
+    if now is None or limit is None:
+        return None
+    steps = [float(word) for word in (_text(gpu / "available_frequencies") or "").split() if word.isdigit()]
+    return GpuClock(now, limit, max(steps, default=limit))
+
+
+def gpu_load(root: Path = _SYS) -> float | None:
+    """Share of the time that the integrated GPU is busy, 0 to 1."""
+    gpu = _gpu(root)
+    per_mille = None if gpu is None else _number(gpu / "device/load")
+    return None if per_mille is None else per_mille / 1000
+
+
+def throttled(root: Path = _SYS) -> tuple[str, ...]:
+    """What is too hot, such as "gpu": the parts whose throttle alert is on."""
+    hot = []
+    for device in sorted((root / "class/thermal").glob("cooling_device*")):
+        kind = _text(device / "type") or ""
+        if kind.endswith(_ALERT) and _number(device / "cur_state"):
+            hot.append(kind.removesuffix(_ALERT))
+    return tuple(hot)
+
+
+def overcurrent_events(root: Path = _SYS) -> int:
+    """How often the supply was overdrawn since the start; each time the clocks were cut for a moment."""
+    counts = (_number(file) for file in (root / "class/hwmon").glob("hwmon*/oc*_event_cnt"))
+    return int(sum(count for count in counts if count is not None))
+
+
+def power_mode(root: Path = _ROOT) -> str | None:
+    """The mode that `nvpmodel` set, as "25W (1)"; None where there is no `nvpmodel`. Names are caps of clocks."""
+    state = re.search(r"pmode:(\d+)", _text(root / "var/lib/nvpmodel/status") or "")
+    if state is None:
+        return None
+    number = int(state[1])
+    modes = re.findall(r"POWER_MODEL\s+ID=(\d+)\s+NAME=(\S+)", _text(root / "etc/nvpmodel.conf") or "")
+    names = {int(id_): name for id_, name in modes}
+    return f"{names[number]} ({number})" if number in names else str(number)
+
+
+def board(root: Path = _ROOT) -> str | None:
+    """The board's name, where the firmware tells one."""
+    name = _text(root / "proc/device-tree/model")
+    return name.strip("\0 ") if name else None
+
+
+def _gpu(root: Path) -> Path | None:
+    devices = sorted((root / "class/devfreq").glob("*"))
+    return next((device for device in devices if device.name.endswith(_GPUS)), None)
 
 
 def _rails(monitor: Path) -> Iterator[tuple[str, str]]:

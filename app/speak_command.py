@@ -1,8 +1,8 @@
 """The command line of `speak`.
 
 Purpose: options and arguments → `Wishes`, and the questions that need no engine (`--version`, `--list-voices`,
-`--list-devices`). Knows: typer, the names and help of the options, which of them exclude each other. Does not know: how
-speech is made. What a voice can do is the engine's to judge.
+`--list-devices`, `--device-info`). Knows: typer, the names and help of the options, which of them exclude each other.
+Does not know: how speech is made. What a voice can do is the engine's to judge.
 """
 
 from __future__ import annotations
@@ -72,6 +72,9 @@ def speak(
         str | None, typer.Option(metavar="NAME", help="Sound device to play through: name, part of it, or number.")
     ] = None,
     list_devices: Annotated[bool, typer.Option("--list-devices", help="Show the sound devices.")] = False,
+    device_info: Annotated[
+        bool, typer.Option("--device-info", help="Show what the model runs on, why, and how that device is.")
+    ] = False,
     voice: Annotated[str | None, typer.Option(metavar="NAME", help="Speaker of the voice model.")] = None,
     list_voices: Annotated[bool, typer.Option("--list-voices", help="Show the speakers and languages.")] = False,
     language: Annotated[str | None, typer.Option(metavar="NAME", help="Language of the text, or 'auto'.")] = None,
@@ -120,6 +123,8 @@ def speak(
     directory = bundle or Path(config.voice.bundle)
     if list_voices:
         return lambda: _list_voices(directory, config)
+    if device_info:
+        return lambda: _show_device(directory, config)
     if output is None and file_format is not None:
         _refuse("--format goes with -o FILE")
     if output is not None and device is not None:
@@ -182,6 +187,12 @@ def _list_devices() -> int:
         print("speak: no sound device was found", file=sys.stderr)
         return 1
     return 0
+
+
+def _show_device(bundle: Path, config: Config) -> int:
+    from app.device_info import show_device  # asks libraries that speaking does without
+
+    return show_device(bundle, config)
 
 
 def _list_voices(bundle: Path, config: Config) -> int:

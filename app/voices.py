@@ -38,6 +38,10 @@ class ServedEngine(Engine, Protocol):
         """A snapshot."""
         ...
 
+    def device_runs_at(self, speed: float) -> None:
+        """What the device says of itself: the share of its full speed, above 0 to 1."""
+        ...
+
     def close(self) -> None:
         """Cancel what is left and end; idempotent."""
         ...

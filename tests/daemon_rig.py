@@ -41,6 +41,9 @@ class ServedFakeEngine(FakeEngine):
     failure: str | None = None
     closed: bool = False
 
+    def device_runs_at(self, speed: float) -> None:
+        """Its speed does not matter here."""
+
     def statistics(self) -> EngineStatistics:
         return EngineStatistics(
             slots=4,

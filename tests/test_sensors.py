@@ -1,33 +1,56 @@
-"""Temperatures and power as a Jetson's kernel shows them."""
+"""What a Jetson's kernel shows: temperatures, power, clocks, throttling, power mode."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from app.sensors import power_w, temperatures_c
-
-
-def write(root: Path, name: str, text: str) -> None:
-    (root / name).parent.mkdir(parents=True, exist_ok=True)
-    (root / name).write_text(text)
+from app.sensors import (
+    GpuClock,
+    board,
+    gpu_clock,
+    gpu_load,
+    overcurrent_events,
+    power_mode,
+    power_w,
+    temperatures_c,
+    throttled,
+)
+from tests.jetson_tree import write, write_orin
 
 
 def test_a_jetson(tmp_path: Path) -> None:
-    write(tmp_path, "class/thermal/thermal_zone0/type", "cpu-thermal\n")
-    write(tmp_path, "class/thermal/thermal_zone0/temp", "51500\n")
-    write(tmp_path, "class/thermal/thermal_zone1/type", "cv0-thermal\n")
-    write(tmp_path, "class/thermal/thermal_zone1/temp", "-256000\n")
-    write(tmp_path, "class/thermal/thermal_zone2/type", "gpu-thermal\n")
-    monitor = "bus/i2c/drivers/ina3221/1-0040/hwmon/hwmon3"
-    write(tmp_path, f"{monitor}/in1_label", "VDD_IN\n")
-    write(tmp_path, f"{monitor}/in1_input", "5000\n")
-    write(tmp_path, f"{monitor}/curr1_input", "2400\n")
-    write(tmp_path, f"{monitor}/in2_label", "VDD_SOC\n")
-    write(tmp_path, f"{monitor}/in2_input", "off\n")
-    assert temperatures_c(tmp_path) == {"cpu-thermal": 51.5}
-    assert power_w(tmp_path) == {"VDD_IN": 12.0}
+    write_orin(tmp_path)
+    sys = tmp_path / "sys"
+    assert temperatures_c(sys) == {"cpu-thermal": 51.5, "gpu-thermal": 49.0}
+    assert power_w(sys) == {"VDD_IN": 12.0}
+    assert gpu_clock(sys) == GpuClock(306e6, 625e6, 1020e6)
+    assert gpu_load(sys) == 0.735
+    assert throttled(sys) == ()
+    assert overcurrent_events(sys) == 0
+    assert power_mode(tmp_path) == "25W (1)"
+    assert board(tmp_path) == "NVIDIA Jetson Orin Nano Developer Kit"
+
+
+def test_a_hot_jetson(tmp_path: Path) -> None:
+    write_orin(tmp_path)
+    sys = tmp_path / "sys"
+    write(sys, "class/thermal/cooling_device1/cur_state", "1\n")
+    write(sys, "class/hwmon/hwmon1/oc1_event_cnt", "3\n")
+    assert throttled(sys) == ("gpu",)
+    assert overcurrent_events(sys) == 3
+
+
+def test_a_mode_without_a_name(tmp_path: Path) -> None:
+    write(tmp_path, "var/lib/nvpmodel/status", "pmode:0007\n")
+    assert power_mode(tmp_path) == "7"
 
 
 def test_a_machine_that_tells_nothing(tmp_path: Path) -> None:
     assert temperatures_c(tmp_path) == {}
     assert power_w(tmp_path) == {}
+    assert gpu_clock(tmp_path) is None
+    assert gpu_load(tmp_path) is None
+    assert throttled(tmp_path) == ()
+    assert overcurrent_events(tmp_path) == 0
+    assert power_mode(tmp_path) is None
+    assert board(tmp_path) is None
