@@ -24,6 +24,7 @@ import structlog
 from app import logs, security
 from app.config import Config, ConfigError, load_config
 from app.context import Pools
+from app.device_watch import DeviceWatch
 from app.executor import BoundedExecutor
 from app.gate import Gate
 from app.http_pages import Sources
@@ -124,6 +125,7 @@ class Daemon:
             if opening.done():
                 opening.result()
                 work.append(asyncio.ensure_future(self.pulse.beat(self.stop)))
+                work.append(asyncio.ensure_future(DeviceWatch(self._models).run()))
                 await stopped
             return 1 if self.pulse.failure else 0
         finally:
