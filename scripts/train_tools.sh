@@ -27,7 +27,7 @@ train_python() {
     if [[ ! -e $home/ready ]]; then
         echo "Installing torch and the recogniser into $home (once) ..." >&2
         "${PYTHON:-python3}" -m venv "$home" >&2
-        "$home/bin/pip" install -q torch pocketsphinx -e "$PWD" >&2
+        "$home/bin/pip" install -q pocketsphinx -e "$PWD[train]" >&2
         touch "$home/ready"
     fi
     echo "$home/bin/python"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from export.text_side import load_tokenizer
-from export.train import lexicon, lts, templates, tokenizer_files
+from export.train import lexicon, lts, pieces, templates, tokenizer_files
 from export.train.corpus_data import Example, example, join, letters_and_times, split_at_pause
 from export.train.layout import Layout
 from export.train.phoneset import SYMBOLS
@@ -43,7 +43,7 @@ def test_letters_are_single_stable_and_different() -> None:
         assert letter not in "au"  # the role words are merged from these
 
 
-def test_every_letter_is_one_token_for_the_exporter_too(tmp_path: Path) -> None:
+def test_pieces_are_the_tokens_of_the_exporter_too(tmp_path: Path) -> None:
     tokens = tokenizer_files.write(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({}), encoding="utf-8")
     tokenizer = load_tokenizer(tmp_path)
@@ -65,7 +65,19 @@ def test_whole_text_prompt_has_the_official_rows() -> None:
     assert rows.rest[rows.start].tolist() == [-1] * 7
 
 
-def test_streaming_prompt_spends_one_letter_a_frame() -> None:
+def test_pieces_are_short_and_stay_within_their_word() -> None:
+    symbols = "ðə kwík, brǻn fáks."
+    cut = pieces.split(symbols)
+    assert "".join(cut) == symbols
+    assert all(len(piece) <= pieces.LONGEST and piece.rfind(" ") <= 0 for piece in cut)
+    assert pieces.piece_of_letter(symbols).tolist() == [i for i, piece in enumerate(cut) for _ in piece]
+
+
+def test_merges_are_learned_from_the_most_frequent_pairs() -> None:
+    assert pieces.learn({" ðə": 5, " ðεn": 3, "εn": 4}, merges=3) == [(" ", "ð"), ("ε", "n"), (" ð", "ə")]
+
+
+def test_streaming_prompt_spends_one_piece_a_frame() -> None:
     shape, tokens = VoiceShape(), tokenizer_files.build()[2]
     body = tokens.encode("hǽ.")
     rows = Layout(shape, tokens).build(body, frames(4), "anna", None, streaming=True)

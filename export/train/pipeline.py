@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
 
 from export.train import checkpoint_files, code_store, corpus, front_end_files, lexicon, sound_store, tokenizer_files
 from export.train.layout import Layout
+from export.train.loudness import even
 from export.train.sampling_plan import Mixture
 from export.train.shape import VoiceShape
 from export.train.talker import Voice
@@ -30,6 +31,7 @@ SHARES = {"teacher": 0.15, "codec": 0.35, "codes": 0.04, "talker": 0.40}
 SHARD = 100  # texts
 TEACHERS = {"anna": "festival", "robert": "flite"}
 MIX = Mixture(joined=0.4, cut=0.25)
+STREAMING = 0.4  # share of examples in the streaming-text layout
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,12 @@ def teach(job: Job, texts: dict[str, list[str]]) -> None:
     flite = Flite() if any(TEACHERS[s] == "flite" for s in job.speakers) else None
 
     def speak(speaker: str, lines: list[str]) -> list[Told]:
+        rate = job.shape.sample_rate
         if TEACHERS[speaker] == "festival" or flite is None:
-            return festival(lines, job.shape.sample_rate)
-        return [flite.speak(line, job.shape.sample_rate) for line in lines]
+            told = festival(lines, rate)
+        else:
+            told = [flite.speak(line, rate) for line in lines]
+        return [replace(one, wave=even(one.wave, rate)) for one in told]
 
     began, shard = time.monotonic(), 0
     done = job.folder / "taught"
@@ -128,7 +133,7 @@ def train_talker(job: Job) -> dict[str, torch.Tensor]:
     corpora = [code_store.read(job.folder / "codes" / s, s, job.frame_seconds) for s in job.speakers]
     held = [e for spoken in corpora for e, _ in spoken[::50]]
     training = [[item for i, item in enumerate(spoken) if i % 50] for spoken in corpora]
-    plan = TalkerPlan(budget=job.seconds("talker"), rate=1.5e-3, seed=job.seed, mixture=MIX)
+    plan = TalkerPlan(budget=job.seconds("talker"), rate=1.5e-3, streaming=STREAMING, seed=job.seed, mixture=MIX)
     layout = Layout(job.shape, tokens)
     return train(voice.to(job.device), layout, training, held, plan, job.folder / "talker.pt", job.report)
 

@@ -21,7 +21,7 @@ class VoiceShape:
     rope_theta: float = 10000.0
     rms_eps: float = 1e-6
     text_hidden: int = 512
-    text_vocab: int = 310
+    text_vocab: int = 910
     codes: int = 512
     code_groups: int = 8
     predictor_layers: int = 2

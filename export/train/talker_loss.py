@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the field's name for it
 from torch import Tensor
 
+from export.train import pieces
 from export.train.corpus_data import Example
 from export.train.layout import Layout, Rows
 from export.train.talker import Voice
@@ -54,7 +55,8 @@ def collate(examples: list[Example], rows: list[Rows], eos: int) -> Batch:
         where = slice(r.start, r.start + n)
         target[b, where], target_rest[b, where] = e.frames[:, 0], e.frames[:, 1:]
         target[b, r.start + n] = eos
-        low[b, where], high[b, where] = r.token_row[e.first], r.token_row[e.last]
+        row_of_letter = r.token_row[pieces.piece_of_letter(e.symbols)]
+        low[b, where], high[b, where] = row_of_letter[e.first], row_of_letter[e.last]
         low[b, r.start + n] = high[b, r.start + n] = r.token_row[-1]
     return Batch(*(torch.from_numpy(x) for x in (text, first, rest, target, target_rest, low, high)))
 

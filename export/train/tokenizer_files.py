@@ -1,7 +1,7 @@
-"""Writes the byte-level BPE files of the official layout for the phone alphabet: one token per phone letter.
+"""Writes the byte-level BPE files of the official layout for the phone alphabet: a token is one to three phone letters.
 
-Knows: byte-level BPE, the official names of the control tokens, the letters of `phoneset`.
-Does not know: the network. `TokenIds` is what the rest of the training needs of it.
+Knows: byte-level BPE, the official names of the control tokens, the letters of `phoneset`, what `pieces` joins. Does
+not know: the network. `TokenIds` is what the rest of the training needs of it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from export.train import pieces
 from export.train.phoneset import SYMBOLS
 
 ROLE_WORDS = ("assistant", "user")
@@ -42,6 +43,10 @@ def _merge_left_to_right(parts: list[str]) -> list[tuple[str, str]]:
     return merges
 
 
+def _stand_ins(text: str, letters: list[str]) -> str:
+    return "".join(letters[byte] for byte in text.encode())
+
+
 @dataclass(frozen=True)
 class TokenIds:
     """Token numbers of the phone tokenizer: every string that is one token, and how many there are in all."""
@@ -50,12 +55,12 @@ class TokenIds:
     size: int
 
     def __getitem__(self, token: str) -> int:
-        """Number of a letter, of ` `, of a punctuation mark, of a role word, of `\\n` or of a control token."""
+        """Number of a piece, of ` `, of a punctuation mark, of a role word, of `\\n` or of a control token."""
         return self.ids[token]
 
     def encode(self, symbols: str) -> list[int]:
-        """Tokens of a symbol string, one per character (the alphabet has no cross-letter merges)."""
-        return [self.ids[symbol] for symbol in symbols]
+        """Tokens of a symbol string."""
+        return [self.ids[piece] for piece in pieces.split(symbols)]
 
 
 def build() -> tuple[dict[str, int], list[tuple[str, str]], TokenIds]:
@@ -70,6 +75,10 @@ def build() -> tuple[dict[str, int], list[tuple[str, str]], TokenIds]:
             if pair not in merges:
                 merges.append(pair)
                 vocabulary[pair[0] + pair[1]] = len(vocabulary)
+    for left, right in pieces.shipped():
+        pair = (_stand_ins(left, letters), _stand_ins(right, letters))
+        merges.append(pair)
+        vocabulary[pair[0] + pair[1]] = len(vocabulary)
     back = {stand_in: byte for byte, stand_in in enumerate(letters)}
     ids: dict[str, int] = {}
     for stand_ins, number in vocabulary.items():
