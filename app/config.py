@@ -80,6 +80,7 @@ class AudioConfig(Section, frozen=True):
 class PlaybackConfig(Section, frozen=True):
     """Live playback through a sound device."""
 
+    device: str = ""
     sample_rate_hz: Annotated[int, Meta(ge=0, le=384_000)] = 0
     buffer_ms: Annotated[int, Meta(ge=100, le=60_000)] = 2000
     start_ms: Milliseconds = 160
@@ -87,6 +88,7 @@ class PlaybackConfig(Section, frozen=True):
     tail_ms: Milliseconds = 250
     period_ms: Annotated[int, Meta(ge=5, le=1000)] = 100
     stall_timeout_ms: Annotated[int, Meta(ge=100, le=600_000)] = 10_000
+    release_s: Annotated[float, Meta(ge=0.0, le=86_400.0)] = 10.0
 
 
 class Config(Section, frozen=True):

@@ -18,9 +18,9 @@ from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
 from app.audio_format import offers
-from app.context import ContextReport, ListenerLeftError, SpeakingContext, plan
+from app.context import ContextReport, ListenerLeftError, OpenLocal, Plan, SpeakingContext, plan
 from app.logs import log_context
-from app.messages import PROTOCOL, ProtocolError, Ready
+from app.messages import PROTOCOL, PlaybackState, ProtocolError, Ready
 from app.protocol import Asked, Event, Fed, Outcome, Refused, SpeechProtocol, Start, TokenShown, Told
 from app.protocol_table import Step
 from app.services import Services, limits_of
@@ -39,8 +39,16 @@ class Connection:
     """One socket; used once, on the loop."""
 
     def __init__(
-        self, socket: ServerConnection, services: Services, voices: VoiceTable, *, raw: bool, authorised: bool
+        self,
+        socket: ServerConnection,
+        services: Services,
+        voices: VoiceTable,
+        *,
+        raw: bool,
+        authorised: bool,
+        local: bool = False,
     ) -> None:
+        """`local`: the client is on this machine for certain, and may use its loudspeaker."""
         self.session: Final = secrets.token_hex(6)
         self._socket = socket
         self._services = services
@@ -48,6 +56,7 @@ class Connection:
         self._config = services.config
         self._protocol = SpeechProtocol(limits_of(services.config), raw=raw)
         self._authorised = authorised
+        self._local = local
         self._loop = asyncio.get_running_loop()
         self._contexts: dict[int, SpeakingContext] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -170,6 +179,9 @@ class Connection:
         gate = self._services.gate
         try:
             planned = plan(event.message, self._voices_now())
+            if planned.local:
+                allowed = self._local or self._config.security.loudspeaker_over_tcp
+                self._services.loudspeaker.admit(event.message.context, allowed=allowed)
             gate.enter_context(event.message.context)
         except ProtocolError as error:
             message = self._protocol.refuse(event.number, error.code, str(error))
@@ -179,11 +191,18 @@ class Connection:
                 await self.close(TRY_LATER if error.code in {"busy", "shutting_down"} else 1008, str(error))
             return
         send = partial(self._send_block, event.number)
-        context = SpeakingContext(planned, self._config, self._services.pools, send, self)
+        context = SpeakingContext(planned, self._config, self._services.pools, send, self, self._sink(event, planned))
         self._contexts[event.number] = context
         started = self._protocol.started(event.number, planned.audio.encoding, planned.audio.sample_rate_hz)
         self._later(self._speak(event.number, event.message.context, context))
         await self._send(started)
+
+    def _sink(self, event: Start, planned: Plan) -> OpenLocal | None:
+        """How sound is played here, if it is."""
+        if not planned.local:
+            return None
+        rate_hz, tell = planned.audio.sample_rate_hz, partial(self._playback, event.number)
+        return partial(self._services.loudspeaker.sink, rate_hz, now=planned.now, tell=tell)
 
     def _voices_now(self) -> VoiceTable:
         """The present table; a socket outlives a reload."""
@@ -239,6 +258,13 @@ class Connection:
         if self._protocol.raw:
             failed = report.error is not None
             await self.close(1011 if failed else 1000, str(report.error) if failed else outcome)
+
+    def _playback(self, number: int, state: PlaybackState, at_s: float, device: str | None) -> None:
+        async def say() -> None:
+            with contextlib.suppress(ListenerLeftError):
+                await self._send(self._protocol.playback(number, state, round(1000.0 * at_s, 3), device))
+
+        self._later(say())
 
     async def _flushed(self, number: int) -> None:
         await self._send(self._protocol.flushed(number))

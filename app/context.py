@@ -12,13 +12,15 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 from app.audio_format import AudioFormat, FormatError, choose
 from app.config import Config
 from app.executor import BoundedExecutor, ExecutorFullError
-from app.messages import Code, ContextStart, ProtocolError
+from app.local_sink import LocalSink
+from app.messages import Code, ContextStart, Format, ProtocolError
 from app.session import FrontEnd, Mark, SpeechSession
+from app.sink import SinkError
 from app.socket_sink import Listening, Pace, SendBlock, SocketSink
 from app.text_stream import ContextIdleError, TextStream
 from app.voices import Voice, VoiceError, VoiceTable
@@ -27,6 +29,14 @@ from engines.contract import Pace as EnginePace
 from engines.errors import EngineBusyError, EngineClosedError, RequestError, SpeechError
 
 _log = logging.getLogger(__name__)
+
+
+class OpenLocal(Protocol):
+    """How a context's sound is played here; `LocalLoudspeaker.sink` does it."""
+
+    def __call__(self, *, interrupt: Callable[[], None]) -> LocalSink:
+        """`interrupt` ends the context when somebody more urgent wants to be heard."""
+        ...
 
 
 class ListenerLeftError(SpeechError):
@@ -42,6 +52,9 @@ class Plan:
     request: SpeechRequest
     instruct: str
     fast: bool
+    local: bool
+    """Played here, instead of sent."""
+    now: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +99,10 @@ def plan(message: ContextStart, voices: VoiceTable) -> Plan:
         raise ProtocolError("unknown_language", f"'{voice.name}' speaks {known}, not '{language}'", message.context)
     if message.instruct and not info.takes_instruct:
         raise ProtocolError("bad_request", f"'{voice.name}' takes no 'instruct'; leave it out", message.context)
+    if message.play is not None and message.format != Format():
+        raise ProtocolError("bad_request", "what is played here is not sent: leave 'format' out", message.context)
+    if message.now and message.play is None:
+        raise ProtocolError("bad_request", "'now' is about the loudspeaker: it goes with 'play'", message.context)
     wishes = message.sampling
     greedy = wishes.temperature == 0.0
     sampling = Sampling(
@@ -104,7 +121,15 @@ def plan(message: ContextStart, voices: VoiceTable) -> Plan:
         initial_codec_chunk_frames=message.initial_codec_chunk_frames,
         pace=EnginePace(message.pace),
     )
-    return Plan(voice=voice, audio=audio, request=request, instruct=message.instruct or "", fast=message.pace == "fast")
+    return Plan(
+        voice=voice,
+        audio=audio,
+        request=request,
+        instruct=message.instruct or "",
+        fast=message.pace == "fast",
+        local=message.play is not None,
+        now=message.now,
+    )
 
 
 class SpeakingContext:
@@ -117,9 +142,10 @@ class SpeakingContext:
         pools: Pools,
         send: SendBlock,
         owner: object,
+        open_local: OpenLocal | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`owner`: whose share of the engine this counts against."""
+        """`owner`: whose share of the engine this counts against. `open_local`: where it is played here."""
         self._plan = planned
         self._pools = pools
         self._owner = owner
@@ -128,7 +154,11 @@ class SpeakingContext:
         self._characters = 0
         ahead_ms = None if planned.fast else config.server.ahead_ms
         pace = Pace(block_ms=config.server.block_ms, ahead_ms=ahead_ms)
-        self._sink = SocketSink(planned.audio, pace, pools.audio, send, clock)
+        self._sink = (
+            open_local(interrupt=self.cancel)
+            if open_local
+            else SocketSink(planned.audio, pace, pools.audio, send, clock)
+        )
         self._text = TextStream(config.limits.context_idle_s, lambda: self._sink.listening.last_block_at or 0.0)
         self._session: SpeechSession | None = None
         self._cancelled = False
@@ -188,6 +218,7 @@ class SpeakingContext:
             _log.exception("a context failed")
             error = ProtocolError("internal", f"internal error ({type(failure).__name__}); the daemon's log says more")
         finally:
+            await self._sink.abort()
             self._plan.voice.model.leave()
         return self._report(error)
 
@@ -195,6 +226,7 @@ class SpeakingContext:
         model = self._plan.voice.model
         if self._cancelled:
             return
+        await self._sink.begin()
         front_end, ids = await self._pools.text.run(self._open)
         self._session = SpeechSession(
             client=model.client.share(self._owner),
@@ -227,16 +259,28 @@ class SpeakingContext:
             characters=self._characters,
             frames=session.report.frames if session else 0,
             audio_ms=1000.0 * listening.audio_s,
-            first_audio_ms=session.report.first_audio_ms if session else None,
+            first_audio_ms=self._first_audio_ms(),
             engine_ms=session.report.compute_ms if session else 0.0,
             wall_ms=1000.0 * (self._clock() - self._began),
             listening=listening,
         )
 
+    def _first_audio_ms(self) -> float | None:
+        """From the first text to the first block; to the first sample in the device where it is played here."""
+        report = self._session.report if self._session else None
+        if report is None or report.first_audio_ms is None or report.first_audio_at is None:
+            return None
+        if not isinstance(self._sink, LocalSink):
+            return report.first_audio_ms
+        heard_at = self._sink.first_sample_at
+        return None if heard_at is None else report.first_audio_ms + 1000.0 * (heard_at - report.first_audio_at)
+
 
 def _code(failure: SpeechError) -> Code:
     if isinstance(failure, (EngineBusyError, ExecutorFullError)):
         return "busy"
+    if isinstance(failure, SinkError):
+        return "no_loudspeaker"
     if isinstance(failure, ContextIdleError):
         return "idle"
     if isinstance(failure, RequestError):

@@ -29,6 +29,7 @@ from app.executor import BoundedExecutor
 from app.gate import Gate
 from app.http_pages import Sources
 from app.inline_executor import InlineExecutor
+from app.local_sink import LocalLoudspeaker
 from app.metrics import Metrics
 from app.promptness import be_prompt
 from app.pulse import Pulse
@@ -76,6 +77,7 @@ class Daemon:
             gate=Gate(config),
             metrics=Metrics(),
             open_model=opener,
+            loudspeaker=LocalLoudspeaker(config.playback),
         )
         self.notify = notify or SystemdNotify()
         self.pulse = Pulse(self.services, self.notify)
@@ -170,6 +172,7 @@ class Daemon:
         gc.collect()
         gc.freeze()  # what is here now stays: no collection needs to walk it while the loop waits
         self.notify.ready(self.pulse.summary())
+        self.services.loudspeaker.open()
         self.ready.set()
         _log.info("ready", voices=self.services.voices.names)
 
@@ -199,6 +202,7 @@ class Daemon:
         self.notify.extend_timeout(services.config.server.grace_s + 5.0)
         _log.info("stopping", contexts=services.gate.contexts)
         await self.server.close(services.config.server.grace_s)
+        await services.loudspeaker.close()
         for task in (*work, *([self._reloading] if self._reloading else [])):
             task.cancel()
         for pool in (services.pools.text, services.pools.audio, self._figures):

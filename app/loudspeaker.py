@@ -33,7 +33,7 @@ class Loudspeaker:
         name = _NAME.sub("_", device or "default")[:80]
         self._stem = directory / f"speakd-{os.getuid()}-{name}"
         self._now = now
-        self._place: IO[str] | None = None
+        self._asked = False
         self._files: list[IO[str]] = []
 
     async def __aenter__(self) -> Loudspeaker:
@@ -43,6 +43,28 @@ class Loudspeaker:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.leave()
+
+    def try_take(self) -> bool:
+        """Take the place if nobody has it, else ask for it where that is wished; for those who cannot block."""
+        if not self._files:
+            self._files += [self._open("place"), self._open("urgent")]
+        place, urgent = self._files
+        try:
+            fcntl.flock(urgent, (fcntl.LOCK_EX if self._now else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+            if self._now and not self._asked:
+                self._asked = True
+                self._interrupt(place)
+            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not self._now:
+                fcntl.flock(urgent, fcntl.LOCK_UN)
+            return False
+        self._sign(place, urgent)
+        return True
+
+    def leave(self) -> None:
+        """Give the place to the next; idempotent."""
         for file in self._files:
             file.close()
         self._files.clear()
@@ -59,6 +81,11 @@ class Loudspeaker:
             with self._open("line") as line:
                 fcntl.flock(line, fcntl.LOCK_EX)  # of those who wait for the place, only the first knocks
                 self._knock(place, urgent)
+        self._sign(place, urgent)
+
+    @staticmethod
+    def _sign(place: IO[str], urgent: IO[str]) -> None:
+        """The place is ours: say so, and let the next urgent one knock."""
         fcntl.flock(urgent, fcntl.LOCK_UN)
         place.truncate(0)
         place.write(str(os.getpid()))

@@ -23,13 +23,14 @@ Code = Literal[
     "bad_json", "unknown_type", "unknown_field", "bad_field", "not_authorised",
     "context_exists", "unknown_context", "context_ended", "context_cancelled", "too_many_contexts", "too_many_flushes",
     "text_too_long", "unknown_voice", "unknown_language", "bad_format", "bad_request",
-    "busy", "idle", "shutting_down", "engine_failed", "internal",
+    "not_allowed", "no_loudspeaker", "busy", "idle", "shutting_down", "engine_failed", "internal",
 ]  # fmt: skip
 """What an error is about; its message says how to mend it."""
 
 ContextId = Annotated[str, Meta(min_length=1, max_length=MAX_CONTEXT_ID)]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Milliseconds = float
+PlaybackState = Literal["waiting", "playing", "underrun"]
 
 
 class ProtocolError(SpeechError):
@@ -81,6 +82,10 @@ class ContextStart(ClientMessage, frozen=True, tag="context.start"):
     max_frames: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     """Of each utterance the text is cut into."""
     pace: Literal["realtime", "fast"] = "realtime"
+    play: Literal["local"] | None = None
+    """"local": the daemon plays it on this machine's loudspeaker, and sends no sound."""
+    now: bool = False
+    """With `play`: interrupt what plays there, and go before those who wait."""
 
 
 class Text(ClientMessage, frozen=True, tag="text"):
@@ -189,6 +194,17 @@ class Flushed(ServerMessage, frozen=True, tag="flushed"):
     context: str
 
 
+class Playback(ServerMessage, frozen=True, tag="playback"):
+    """How it goes with a context that is played here."""
+
+    context: str
+    state: PlaybackState
+    at_ms: Milliseconds
+    """When, by this machine's monotonic clock; "playing": the first sample is in the device."""
+    device: str | None
+    """Known once it plays."""
+
+
 class ContextDone(ServerMessage, frozen=True, tag="context.done"):
     """The last word of a context; its id may be used again."""
 
@@ -198,7 +214,7 @@ class ContextDone(ServerMessage, frozen=True, tag="context.done"):
     audio_ms: Milliseconds
     """Sound that was sent."""
     first_audio_ms: Milliseconds | None
-    """From the context's first text to its first block."""
+    """From the context's first text to its first block; played here, to its first sample in the device."""
     engine_ms: Milliseconds
     """Computing time."""
     underruns: int
@@ -213,7 +229,7 @@ class Error(ServerMessage, frozen=True, tag="error"):
     message: str
 
 
-AnyServerMessage = Ready | ContextStarted | TextAck | Flushed | ContextDone | Error
+AnyServerMessage = Ready | ContextStarted | TextAck | Flushed | Playback | ContextDone | Error
 
 _client_decoder: Final[msgspec.json.Decoder[AnyClientMessage]] = msgspec.json.Decoder(AnyClientMessage)
 _server_decoder: Final[msgspec.json.Decoder[AnyServerMessage]] = msgspec.json.Decoder(AnyServerMessage)

@@ -18,6 +18,7 @@ from typing import Final, Literal
 from app.block import BlockHeader
 from app.messages import (
     AnyClientMessage,
+    AnyServerMessage,
     Authorise,
     Cancel,
     Code,
@@ -30,6 +31,8 @@ from app.messages import (
     Flush,
     Flushed,
     Limits,
+    Playback,
+    PlaybackState,
     ProtocolError,
     Ready,
     Text,
@@ -235,6 +238,13 @@ class SpeechProtocol:
         context.flushes -= 1
         return self._control(Flushed(context=context.id))
 
+    def playback(self, number: int, state: PlaybackState, at_ms: float, device: str | None) -> str | None:
+        """How it goes with a context that is played here."""
+        context = self._server_step(number, Step.PLAYBACK)
+        if context is None:
+            return None
+        return self._control(Playback(context=context.id, state=state, at_ms=at_ms, device=device))
+
     def done(
         self,
         number: int,
@@ -279,5 +289,5 @@ class SpeechProtocol:
         del self._by_id[context.id]
         del self._by_number[context.number]
 
-    def _control(self, message: Ready | ContextStarted | TextAck | Flushed | ContextDone | Error) -> str | None:
+    def _control(self, message: AnyServerMessage) -> str | None:
         return None if self.raw else print_message(message)

@@ -35,6 +35,7 @@ class Step(Enum):
     ACK = "text.ack"
     AUDIO = "audio"
     FLUSHED = "flushed"
+    PLAYBACK = "playback"
     DONE = "context.done"
 
 
@@ -50,6 +51,7 @@ TRANSITIONS: Final[dict[State, dict[Step, State]]] = {
         Step.ACK: State.OPEN,
         Step.AUDIO: State.OPEN,
         Step.FLUSHED: State.OPEN,
+        Step.PLAYBACK: State.OPEN,
         Step.DONE: State.DONE,
     },
     State.ENDED: {
@@ -58,6 +60,7 @@ TRANSITIONS: Final[dict[State, dict[Step, State]]] = {
         Step.ACK: State.ENDED,
         Step.AUDIO: State.ENDED,
         Step.FLUSHED: State.ENDED,
+        Step.PLAYBACK: State.ENDED,
         Step.DONE: State.DONE,
     },
     State.CANCELLED: {

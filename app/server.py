@@ -198,7 +198,8 @@ class SpeakServer:
                 return
             _bound_send_buffer(websocket, services.config.limits.write_buffer_bytes)
             raw = parse_qs(target(request)[1]).get("framing", [""])[-1] == "raw"
-            connection = Connection(websocket, services, services.voices, raw=raw, authorised=authorised)
+            local = _is_unix(websocket)
+            connection = Connection(websocket, services, services.voices, raw=raw, authorised=authorised, local=local)
             self._connections.add(connection)
             try:
                 await connection.run()

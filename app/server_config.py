@@ -60,6 +60,7 @@ class SecurityConfig(Section, frozen=True):
     origins: list[str] = []
     tls_certificate: str = ""
     tls_key: str = ""
+    loudspeaker_over_tcp: bool = False
 
 
 class LogConfig(Section, frozen=True):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from app.config import Config
 from app.context import Pools
 from app.gate import Gate
+from app.local_sink import LocalLoudspeaker
 from app.messages import Limits
 from app.metrics import Metrics
 from app.security import Guard
@@ -29,6 +30,7 @@ class Services:
     gate: Gate
     metrics: Metrics
     open_model: OpenModel
+    loudspeaker: LocalLoudspeaker
 
 
 def limits_of(config: Config) -> Limits:

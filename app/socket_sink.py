@@ -88,6 +88,9 @@ class SocketSink:
         self._owed_samples = 0.0
         """Samples of the listener's rate that went into the encoder and stand in no block yet."""
 
+    async def begin(self) -> None:
+        """Nothing to wait for."""
+
     async def write(self, pcm: Pcm) -> None:
         """Send a block or several; waits for the listener."""
         if not len(pcm):

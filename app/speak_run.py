@@ -56,6 +56,7 @@ class _Run:
         self._config = config
         self._session: SpeechSession | RemoteSession | None = None
         self._signal: signal.Signals | None = None
+        self._device = wishes.device or config.playback.device or None
 
     async def speak(self) -> int:
         """The whole run."""
@@ -72,7 +73,7 @@ class _Run:
         try:
             with self._signals():
                 if wishes.output is None:
-                    await ends.enter_async_context(Loudspeaker(wishes.device, now=wishes.now))
+                    await ends.enter_async_context(Loudspeaker(self._device, now=wishes.now))
                 sink = self._sink(info, audio)
                 session = await self._through_daemon(sink, seed)
                 if session is None:
@@ -120,7 +121,7 @@ class _Run:
     def _sink(self, info: VoiceInfo, audio: BoundedExecutor) -> Sink:
         wishes = self._wishes
         if wishes.output is None:
-            return SpeakerSink(info.sample_rate_hz, self._config.playback, device=wishes.device)
+            return SpeakerSink(info.sample_rate_hz, self._config.playback, device=self._device)
         file_format = format_for(wishes.output, wishes.file_format)
         sink = FileSink(wishes.output, file_format, info.sample_rate_hz, audio)
         sink.check()

@@ -55,14 +55,22 @@ class SpeakerSink:
         settings: PlaybackConfig,
         *,
         device: str | None = None,
+        eager: bool = False,
         system: Callable[[], Any] = AudioSystem,
         clock: Callable[[], float] = time.monotonic,
+        on_first: Callable[[float], None] = lambda _: None,
     ) -> None:
+        """`eager` starts with the first block, for a source that makes its blocks so that the next is never late.
+
+        `on_first` is called, on the playing thread, with the time when the first sample was in the device.
+        """
         self._voice_rate_hz = sample_rate_hz
         self._settings = settings
         self._wish = device
+        self._eager = eager
         self._system = system
         self._clock = clock
+        self._on_first = on_first
         self._buffer = PlaybackBuffer(self._at_voice_rate(settings.buffer_ms))
         self._device: str | None = None
         self._device_rate_hz: int | None = None
@@ -176,7 +184,8 @@ class SpeakerSink:
                 # Pa_StopStream drops what ALSA still holds, and a sound server forgets what a closed stream had queued:
                 # so silence is written behind the last sample until that sample must be out.
                 self._push_out(output, rate_hz * (held_ms + settings.tail_ms) // 1000)
-                stream.stop_stream()
+                if not self._cut:
+                    stream.stop_stream()
         finally:
             stream.close()
 
@@ -188,7 +197,7 @@ class SpeakerSink:
         """
         assert self._playhead is not None
         start = self._at_voice_rate(self._settings.start_ms)
-        self._buffer.wait_for(start)
+        self._buffer.wait_for(1 if self._eager else start)
         lead_in = output.rate_hz * self._settings.lead_in_ms // 1000
         self._playhead.writing(lead_in)
         output.silence(lead_in)
@@ -205,6 +214,8 @@ class SpeakerSink:
             samples = output.convert(pcm, last=last)
             self._playhead.writing(len(samples))
             output.write(samples)
+            if len(samples) and not self._written:
+                self._on_first(self._clock())
             self._written += len(samples)
             if last:
                 return
