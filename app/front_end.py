@@ -40,16 +40,16 @@ UNTOUCHED_BOUNDS: Final = SegmentBounds(longest=600, shortest=600)
 class Pronouncer(Protocol):
     """Words to phone symbols; `app.phones.PhoneFrontEnd` is one."""
 
-    def pronounce(self, text: str) -> str:
-        """Symbols of words and the marks `, . ? ! ; :`."""
+    def pronounce(self, text: str, *, whole: bool = True) -> str:
+        """Symbols of words and the marks `, . ? ! ; :`; ends with a mark if `whole`."""
         ...
 
 
 class TextFrontEnd:
     """Turns one stream of text into pieces of ids.
 
-    With `words` a segment comes in several pieces, each as soon as it is certain, for voices that take text while they
-    speak; without, a segment is one piece. A voice that reads phones pronounces whole segments, `words` or not.
+    With `words` a segment may come in several pieces, for voices that take text while they speak: `early` gives what is
+    certain of an unfinished one. Without, a segment is one piece.
     """
 
     def __init__(
@@ -69,10 +69,10 @@ class TextFrontEnd:
             bounds = PHONE_BOUNDS if pronouncer else TEXT_BOUNDS if normalize else UNTOUCHED_BOUNDS
         self._reading = Reading(language=language, normalize=normalize, for_lexicon=pronouncer is not None)
         self._words: WordPieces | None = None
-        if words and pronouncer is None:
+        if words:
             from app.word_pieces import WordPieces
 
-            self._words = WordPieces(tokenizer, self._reading)
+            self._words = WordPieces(self._symbols, self._reading)
         self._cleaner = Cleaner(tokenizer.control_strings)
         self._segmenter = Segmenter(replace(bounds, forward=self._words is not None))
 
@@ -111,14 +111,18 @@ class TextFrontEnd:
         )
 
     def feed(self, text: str) -> list[TextPiece]:
-        """Take text as it comes, even parts of words; give the pieces that are now certain."""
+        """Take text as it comes, even parts of words; give the segments that are now certain."""
         pieces: list[TextPiece] = []
         for start in range(0, len(text), _BLOCK):
             cleaned = self._cleaner.feed(text[start : start + _BLOCK])
             pieces += self._speak(self._segmenter.feed(cleaned))
-        if self._words is not None and (early := self._words.more(self._segmenter.open_text())) is not None:
-            pieces.append(early)
         return pieces
+
+    def early(self) -> list[TextPiece]:
+        """The words of the unfinished segment that are certain by now and were not given yet, for a voice that can
+        begin with them; asked for when no more text is at hand."""
+        piece = self._words.more(self._segmenter.open_text()) if self._words is not None else None
+        return [] if piece is None else [piece]
 
     def finish(self) -> list[TextPiece]:
         """No more text, or speak now what is there: gives the rest. May be fed again; spans go on."""
@@ -136,15 +140,18 @@ class TextFrontEnd:
         return [piece for segment in segments if (piece := make(segment)) is not None]
 
     def _last_piece(self, segment: Segment) -> TextPiece | None:
-        return self._words.close(segment.words) if self._words is not None else None
+        return self._words.close(segment.words, torn=segment.torn) if self._words is not None else None
 
     def _piece(self, segment: Segment) -> TextPiece | None:
         """One segment is one piece; None where there is nothing to say."""
         words = segment.words
         spoken = self._reading.read(words, self._reading.language_of(words.text), torn=segment.torn).text
+        symbols, ids = self._symbols(spoken, whole=True)
+        return TextPiece(ids=ids, ends_segment=True, text=symbols, span=words.span()) if ids else None
+
+    def _symbols(self, spoken: str, *, whole: bool) -> tuple[str, tuple[int, ...]]:
+        """What the voice reads of a read text, and its ids; nothing where there is nothing to say."""
         if not any(character.isalnum() for character in spoken):
-            return None
-        if self._pronouncer is not None:
-            spoken = self._pronouncer.pronounce(spoken)
-        ids = self._tokenizer.body_ids(spoken)
-        return TextPiece(ids=ids, ends_segment=True, text=spoken, span=words.span()) if ids else None
+            return "", ()
+        symbols = self._pronouncer.pronounce(spoken, whole=whole) if self._pronouncer is not None else spoken
+        return symbols, self._tokenizer.body_ids(symbols)

@@ -59,10 +59,10 @@ class PhoneFrontEnd:
         with (directory / LEXICON).open("rb") as file:
             self._lexicon = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
-    def pronounce(self, words_text: str) -> str:
+    def pronounce(self, words_text: str, *, whole: bool = True) -> str:
         """Give the symbol string of normalised English text: phone letters, spaces, and a mark at every pause.
 
-        Always ends with a pause mark; text without anything to say gives "".
+        Ends with a pause mark if the text is `whole`; text without anything to say gives "".
         """
         plain = unicodedata.normalize("NFKD", words_text.replace("’", "'").replace("‘", "'"))
         plain = "".join(char for char in plain if not unicodedata.combining(char))
@@ -77,7 +77,7 @@ class PhoneFrontEnd:
                 spoken.extend(self._piece(piece, self._shouted(pieces, i)))
             elif piece in _SIGNS:
                 spoken.append(self._word(_SIGNS[piece]))
-        if spoken and spoken[-1] not in _STRENGTH:
+        if whole and spoken and spoken[-1] not in _STRENGTH:
             spoken.append(".")
         out = ""
         for item in spoken:

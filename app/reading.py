@@ -38,8 +38,8 @@ class Reading:
         """What `text` is read as: what the caller said, else what it looks like; "" for a language without rules."""
         return self._guess.of(text) if self.guesses else self._language
 
-    def read(self, words: SpannedText, language: str, *, torn: bool = False) -> SpannedText:
-        """A segment, or a part of one, as it is spoken."""
+    def read(self, words: SpannedText, language: str, *, torn: bool = False, whole: bool = True) -> SpannedText:
+        """A segment as it is spoken; or, not `whole`, a part of one that others follow."""
         if self.normalize:
             words = strip_markup(words)
             if language == "english":
@@ -47,4 +47,5 @@ class Reading:
             elif language in EAST_ASIAN:
                 words = normalize_east_asian(words, language)
             words = words.sub(_WRAPPED_HYPHEN, "-").sub(_SPACES, " ").strip()
-        return speakable(words, "," if torn else ".") if self._for_lexicon else words
+        end = ("," if torn else ".") if whole else ""
+        return speakable(words, end) if self._for_lexicon else words

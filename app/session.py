@@ -21,8 +21,9 @@ import numpy as np
 
 from app.engine_client import Speech
 from app.executor import BoundedExecutor
+from app.pauses import Pause, with_pauses
 from app.sink import Sink
-from engines.contract import Codes, End, Outcome, SpeechRequest, VoiceInfo
+from engines.contract import Codes, End, Layout, Outcome, SpeechRequest, VoiceInfo
 from engines.errors import SpeechError
 
 PIECES_WAITING: Final = 64
@@ -67,7 +68,11 @@ class FrontEnd(Protocol):
     """What turns text into pieces; `app.front_end.TextFrontEnd` does."""
 
     def feed(self, text: str) -> list[Any]:
-        """Take text as it comes; returns the pieces no later character can change."""
+        """Take text as it comes; returns the segments no later character can change."""
+        ...
+
+    def early(self) -> list[Any]:
+        """What may already be spoken of the unfinished segment, now that the writer pauses."""
         ...
 
     def finish(self) -> list[Any]:
@@ -195,7 +200,11 @@ class SpeechSession:
 
     async def _cut(self, texts: AsyncIterator[str | Mark]) -> None:
         """Text → pieces."""
-        async for text in texts:
+        async for text in with_pauses(texts):
+            if isinstance(text, Pause):
+                for piece in await self._executor.run(self._front_end.early):
+                    await self._pieces.put(piece)
+                continue
             if isinstance(text, Mark):
                 for piece in await self._executor.run(self._front_end.finish):
                     await self._pieces.put(piece)
@@ -225,7 +234,7 @@ class SpeechSession:
                     continue
                 if last is not None:
                     await last.outcome()
-                current = last = await self._begin()
+                current = last = await self._begin(whole=piece.ends_segment)
                 await self._speeches.put(current)
             if piece.ids:
                 current.feed(piece.ids)
@@ -236,8 +245,11 @@ class SpeechSession:
             current.end_of_text()
         await self._speeches.put(None)
 
-    async def _begin(self) -> Speech:
+    async def _begin(self, *, whole: bool) -> Speech:
+        """The next utterance; text that is not `whole` yet is read while it is spoken."""
         request = replace(self._request, seed=segment_seed(self._request.seed, self.report.segments))
+        if not whole and request.layout is Layout.AUTO:
+            request = replace(request, layout=Layout.STREAMING)
         speech = await self._client.start(request)
         self._open.append(speech)
         self.report.segments += 1

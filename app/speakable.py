@@ -35,14 +35,14 @@ _ENDING: Final = {"\u3002": ".", "\uff01": "!", "\uff1f": "?", "\uff61": "."}
 
 
 def speakable(text: SpannedText, end: str = ".") -> SpannedText:
-    """Words and marks only, ending with a mark (`end` where there is none); empty if there is no word in it."""
+    """Words and marks only, ending with a mark (`end` where there is none, if it is one); empty if no word is in it."""
     if not _PLAIN.match(text.text):
         text = (
             text.sub(_APOSTROPHE, "'").sub(_LAST_DOTS, ".").sub(_DOTS, ", ").sub(_OTHER, _plain).sub(_LOOSE_QUOTE, "")
         )
         text = text.sub(_LETTER_A, "ay").sub(_MORNING, "ay em")
         text = text.sub(_MARKS, _strongest).sub(_SPACES, " ").sub(_LEADING, "").strip()
-    if text.text and text.text[-1] not in ",.?!;:":
+    if end and text.text and text.text[-1] not in ",.?!;:":
         text = SpannedText(text.text + end, [*text.offsets, text.offsets[len(text)]])
     return text
 

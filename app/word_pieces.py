@@ -10,6 +10,7 @@ Knows: where a rule of normalisation cannot reach across. Does not know: where s
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from app.abbreviations import DAYS, MONTHS
@@ -18,7 +19,9 @@ from app.measures import UNITS
 from app.reading import Reading
 from app.spans import SpannedText
 from app.text_piece import TextPiece
-from app.tokenizer import TextTokenizer
+
+Symbols = Callable[..., tuple[str, tuple[int, ...]]]
+"""`app.front_end`'s: (read text, whole) to what the voice reads of it, and its ids."""
 
 _ENOUGH_TO_GUESS: Final = 32
 """Characters of a segment that show its language; before them nothing is given out."""
@@ -62,14 +65,16 @@ def certain_length(text: str) -> int:
 class WordPieces:
     """Gives out the segments of one stream word by word."""
 
-    def __init__(self, tokenizer: TextTokenizer, reading: Reading) -> None:
-        self._tokenizer = tokenizer
+    def __init__(self, symbols: Symbols, reading: Reading) -> None:
+        self._symbols = symbols
         self._reading = reading
         self._restart()
 
     def _restart(self) -> None:
         self._given = 0
         """Characters of the segment's own text that were given out."""
+        self._read = ""
+        """What was given out, as words; then as the voice's symbols, then as ids."""
         self._text = ""
         self._ids: tuple[int, ...] = ()
         self._language: str | None = None
@@ -81,10 +86,10 @@ class WordPieces:
             return None
         return self._piece(segment.slice(self._given, certain), ends=False)
 
-    def close(self, segment: SpannedText) -> TextPiece | None:
+    def close(self, segment: SpannedText, *, torn: bool) -> TextPiece | None:
         """The rest of the segment; None if there was nothing to say in all of it."""
         self._know_language(segment.text, whole=True)
-        piece = self._piece(segment.slice(self._given, len(segment)), ends=True)
+        piece = self._piece(segment.slice(self._given, len(segment)), ends=True, torn=torn)
         self._restart()
         return piece
 
@@ -94,19 +99,19 @@ class WordPieces:
             self._language = self._reading.language_of(text[:_ENOUGH_TO_GUESS])
         return self._language is not None
 
-    def _piece(self, part: SpannedText, *, ends: bool) -> TextPiece | None:
-        spoken = self._reading.read(part, self._language or "").text
-        text = f"{self._text} {spoken}" if self._text and spoken and self._reading.normalize else self._text + spoken
-        ids = self._tokenizer.body_ids(text) if any(map(str.isalnum, text)) else ()
+    def _piece(self, part: SpannedText, *, ends: bool, torn: bool = False) -> TextPiece | None:
+        spoken = self._reading.read(part, self._language or "", torn=torn, whole=ends).text
+        read = f"{self._read} {spoken}" if self._read and spoken and self._reading.normalize else self._read + spoken
+        text, ids = self._symbols(read, whole=ends)
         if ids[: len(self._ids)] == self._ids:
-            new = ids[len(self._ids) :]
+            new, text = ids[len(self._ids) :], text[len(self._text) :]
         elif ends:
-            new = self._tokenizer.body_ids(spoken)
+            text, new = self._symbols(spoken, whole=True)
         else:
             return None
         if not ends:
             self._given += len(part)
-            self._text, self._ids = text, ids
+            self._read, self._text, self._ids = read, self._text + text, ids
         if not new and not (ends and self._ids):
             return None
-        return TextPiece(ids=new, ends_segment=ends, text=spoken, span=part.span())
+        return TextPiece(ids=new, ends_segment=ends, text=text.lstrip(), span=part.span())

@@ -153,6 +153,9 @@ class TextFrontEnd(Record, frozen=True, kw_only=True):
     """A `tokenizer.json` in Hugging Face tokenizers' form."""
     files: tuple[str, ...] = ()
     """Further files of the front end (lexicon, letter-to-sound rules), relative to the bundle."""
+    live: bool = False
+    """Whether the voice was trained in both layouts, so that a sentence still being written may begin with its first
+    words. (Base models always do.)"""
 
 
 class Graphs(Record, frozen=True, kw_only=True):

@@ -45,5 +45,6 @@ def describe_voice(name: str, manifest: Manifest) -> VoiceInfo:
 def reads_while_speaking(bundle: Path, layout: Layout = Layout.AUTO) -> bool:
     """Whether a voice in this layout may begin with the first words of a sentence. Raises `BundleError`."""
     if layout is Layout.AUTO:
-        return read_manifest(bundle).model_type is ModelType.BASE
+        manifest = read_manifest(bundle)
+        return manifest.model_type is ModelType.BASE or manifest.front_end.live
     return layout is Layout.STREAMING

@@ -7,6 +7,7 @@ Knows: the Qwen2 tokenizer, the text projection. Does not know: graphs, prompts.
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -106,7 +107,8 @@ def write_front_end(checkpoint: Path, tokenizer: Tokenizer, bundle: Path) -> Tex
     )
     for name in names:
         shutil.copyfile(checkpoint / name, bundle / name)
-    return TextFrontEnd(kind=FrontEndKind.PHONES, tokenizer=TOKENIZER_FILE, files=names)
+    live = bool(json.loads(phones.read_text(encoding="utf-8")).get("live", False))
+    return TextFrontEnd(kind=FrontEndKind.PHONES, tokenizer=TOKENIZER_FILE, files=names, live=live)
 
 
 class TextTable:

@@ -78,6 +78,9 @@ class LetterFrontEnd:
         *sentences, self.held = (self.held + text).split(".")
         return [piece for sentence in sentences for piece in self.piece(sentence)]
 
+    def early(self) -> list[LetterPiece]:
+        return []
+
     def finish(self) -> list[LetterPiece]:
         rest, self.held = self.held, ""
         return self.piece(rest)

@@ -14,7 +14,7 @@ from app.engine_client import EngineClient
 from app.executor import BoundedExecutor
 from app.session import SessionReport, SpeechSession, all_codes, segment_seed
 from app.sink import SinkError
-from engines.contract import End, Pcm, SpeechRequest
+from engines.contract import End, Layout, Pcm, SpeechRequest
 from engines.errors import RequestError, SpeechError
 from tests.fake_engine import INFO, FakeEngine, sine
 
@@ -35,6 +35,10 @@ class FakeFrontEnd:
         self.held += text
         *sentences, self.held = self.held.split(".")
         return [self.piece(sentence, ends=True) for sentence in sentences]
+
+    def early(self) -> list[TextPiece]:
+        words, space, self.held = self.held.rpartition(" ")
+        return [self.piece(words, ends=False)] if space else []
 
     def finish(self) -> list[TextPiece]:
         rest, self.held = self.held, ""
@@ -129,6 +133,23 @@ def test_segments_are_utterances_in_order() -> None:
         assert all_codes(report, INFO.codebooks)[:, 0].tolist() == [ord(letter) for letter in "abcdef"]
         assert this.sink.ended == ["finish"]
         assert this.client.active == 0
+
+    run(scenario())
+
+
+def test_an_unfinished_sentence_is_spoken_while_it_is_written() -> None:
+    async def scenario() -> None:
+        this = Run()
+
+        async def written() -> AsyncIterator[str]:
+            yield "ab.c "
+            await until(lambda: len(this.engine.started) == 2 and this.engine.started[1].ids)
+            yield "d."
+
+        await this.session.run(written())
+        this.pool.shutdown()
+        assert [utterance.request.layout for utterance in this.engine.started] == [Layout.AUTO, Layout.STREAMING]
+        assert [len(utterance.ids) for utterance in this.engine.started] == [2, 2]
 
     run(scenario())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from engines.contract import Layout
 from engines.errors import BundleError
@@ -28,6 +29,13 @@ def test_which_voices_read_while_they_speak(
 ) -> None:
     write_manifest(tmp_path, fake_voice.manifest(model_type))
     assert reads_while_speaking(tmp_path, layout) is expected
+
+
+def test_a_voice_trained_in_both_layouts_reads_while_it_speaks(tmp_path: Path) -> None:
+    manifest = fake_voice.manifest(ModelType.CUSTOM_VOICE)
+    write_manifest(tmp_path, replace(manifest, front_end=replace(manifest.front_end, live=True)))
+    assert reads_while_speaking(tmp_path)
+    assert not reads_while_speaking(tmp_path, Layout.WHOLE)
 
 
 def test_the_front_end_is_named_with_whole_paths(tmp_path: Path) -> None:

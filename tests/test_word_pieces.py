@@ -9,11 +9,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.front_end import TextFrontEnd, TextPiece
+from app.phones import PhoneFrontEnd
 from app.reading import Reading
 from app.segmenter import SegmentBounds
 from app.spans import SpannedText
 from app.word_pieces import certain_length
 from tests.spoken_english import SPOKEN
+from tests.test_phones import CHECKPOINT
 from tests.test_tokenizer import CONTROL_IDS, SPECIAL, TEXT
 
 CASES = [written for table in SPOKEN.values() for written in table]
@@ -50,15 +52,19 @@ def utterances(pieces: list[TextPiece]) -> list[tuple[int, ...]]:
     return found
 
 
+def early(front_end: TextFrontEnd, text: str) -> list[TextPiece]:
+    return [*front_end.feed(text), *front_end.early()]
+
+
 def feed(front_end: TextFrontEnd, *texts: str) -> list[TextPiece]:
-    found = [piece for text in texts for piece in front_end.feed(text)]
+    found = [piece for text in texts for piece in early(front_end, text)]
     return found + front_end.finish()
 
 
 def test_a_sentence_begins_with_its_first_words() -> None:
     front_end = open_words()
     words = ("It is", " said that", " he", " never", " paid", " $3.50", " for", " it", ". An")
-    said = [[(piece.text, piece.ends_segment) for piece in front_end.feed(word)] for word in words]
+    said = [[(piece.text, piece.ends_segment) for piece in early(front_end, word)] for word in words]
     assert said == [
         [], [("It is", False)], [("said", False)], [("that", False)], [("he", False)], [("never", False)], [], [],
         [("paid three dollars and fifty cents for it.", True)],
@@ -86,6 +92,28 @@ def test_joined_pieces_are_the_segment(text: str, language: str, normalized: boo
     assert all(not CONTROL_IDS & set(piece.ids) for piece in by_letters)
     places = [place for piece in by_letters for place in piece.span]
     assert places == sorted(places)
+
+
+@pytest.fixture(scope="module")
+def phones() -> TextFrontEnd:
+    """With the default voice's lexicon; any tokenizer will do."""
+    return TextFrontEnd(TEXT, words=True, pronouncer=PhoneFrontEnd(CHECKPOINT))
+
+
+def test_a_voice_that_reads_phones_begins_early_too(phones: TextFrontEnd) -> None:
+    front_end = phones.fresh(words=True)
+    said = [piece for word in ("we", " saw", " an", " old,", " dog", " run") for piece in early(front_end, word)]
+    said += front_end.finish()
+    assert len(said) == 3
+    assert " ".join(piece.text for piece in said) == feed(phones.fresh(), "we saw an old, dog run.")[0].text
+    assert [piece.ends_segment for piece in said] == [False] * (len(said) - 1) + [True]
+
+
+@given(STREAM)
+def test_joined_phones_are_the_segment(phones: TextFrontEnd, text: str) -> None:
+    by_letters = feed(phones.fresh(words=True), *text)
+    at_once = [*(front_end := phones.fresh(words=True)).feed(text), *front_end.finish()]
+    assert utterances(by_letters) == utterances(at_once)
 
 
 @given(STREAM, st.lists(st.integers(0, 200), max_size=6))

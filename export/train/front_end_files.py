@@ -28,6 +28,7 @@ def write(directory: Path, words: dict[str, str], rules: lts.Node) -> None:
     """Write the three files."""
     table = {
         "kind": "phones",
+        "live": True,
         "symbols": SYMBOLS,
         "letters": {char: spell(phones) for char, phones in _NAMES.items()},
         "hiss": spell("s z sh zh ch jh"),
