@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
+import websocket
 from websockets.exceptions import ConnectionClosed
 
 from tests.daemon_rig import Client, ServedFakeEngine, frames, play, serving, settings
@@ -31,6 +33,39 @@ def test_raw_framing_is_sound_only_and_ends_the_socket() -> None:
             assert sound == frames(3)
             assert closed.value.rcvd is not None
             assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1000, "end")
+
+    play(scenario())
+
+
+def test_a_client_of_another_make_gets_sound() -> None:
+    """websocket-client shares no code with the library that the daemon is built on."""
+
+    def listen(port: int | None) -> bytes:
+        url = f"ws://127.0.0.1:{port}/v1/speak?framing=raw"
+        socket = websocket.create_connection(url, timeout=30)
+        try:
+            return exchange(socket)
+        finally:
+            socket.shutdown()
+
+    def exchange(socket: websocket.WebSocket) -> bytes:
+        for line in (
+            {"type": "context.start", "context": "a", "format": {"encoding": "wav"}},
+            {"type": "text", "context": "a", "text": "abc"},
+            {"type": "end", "context": "a"},
+        ):
+            socket.send(json.dumps(line))
+        sound = b""
+        while (found := socket.recv_data())[0] == websocket.ABNF.OPCODE_BINARY:
+            sound += found[1]
+        assert found[0] == websocket.ABNF.OPCODE_CLOSE
+        return sound
+
+    async def scenario() -> None:
+        async with serving(settings(), ServedFakeEngine()) as daemon:
+            sound = await asyncio.to_thread(listen, daemon.server.port)
+        assert sound[:4] == b"RIFF"
+        assert sound[44:] == frames(3)
 
     play(scenario())
 
