@@ -46,6 +46,11 @@ class Tensor:
             raise TypeError("this tensor lives on the device; the host cannot reach it")
         return self.array
 
+    @property
+    def nbytes(self) -> int:
+        """Its size, bytes."""
+        return self.dtype.itemsize * prod(self.shape)
+
     def rows(self, low: int, high: int) -> Tensor:
         """Rows [low, high) along the first axis: a view of the same memory."""
         stride = self.dtype.itemsize * prod(self.shape[1:])

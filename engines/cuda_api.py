@@ -1,0 +1,210 @@
+"""The border to CUDA: every call of this program to it goes through here.
+
+Purpose: streams, events, memory, copies and recorded sequences of work, as plain numbers and exceptions. Knows:
+cuda-python (its layout since 12.6, in 13 too) and what its errors mean for people. Does not know: TensorRT, what the
+memory holds. Tests put another one in its place, which records the calls.
+
+Streams, events and sequences are the driver's handles as integers. After the set-up nothing but `synchronize` waits,
+and that for one event. Threads may share it; each call is CUDA's own, which takes care of that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, NewType
+
+from engines.errors import DeviceError, GpuError
+
+Stream = NewType("Stream", int)
+Event = NewType("Event", int)
+Sequence = NewType("Sequence", int)
+"""A recorded sequence of work, launched at once (a CUDA graph)."""
+
+_DEVICE: Final = 0
+_REMEDIES: Final = {
+    "cudaErrorMemoryAllocation": "give the device's memory free, or lower engine.slots or engine.positions",
+    "cudaErrorInsufficientDriver": "install an NVIDIA driver as new as this CUDA, or newer",
+    "cudaErrorNoDevice": "this machine shows no NVIDIA GPU to this process",
+    "cudaErrorSystemDriverMismatch": "the driver was renewed while it was in use; restart the machine",
+}
+_STICKY: Final = "the device is unusable for this process, which must be started again"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """The GPU in use."""
+
+    name: str
+    """Such as "NVIDIA GeForce RTX 4090" or "Orin"."""
+    architecture: str
+    """Its compute capability, such as "sm_87"."""
+    integrated: bool
+    """Whether it shares the host's memory, as on Jetson: then nothing needs to be copied to it."""
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostMemory:
+    """Memory of the host that the device reaches without a copy in between."""
+
+    address: int
+    device_address: int | None
+    """Where the device sees the very same memory; None where it must be copied."""
+
+
+class CudaApi:
+    """The first GPU that this process sees."""
+
+    def __init__(self) -> None:
+        """Raises `GpuError` where there is none that can be used."""
+        try:
+            from cuda.bindings import runtime
+        except ImportError as error:
+            raise GpuError(f"cuda-python is missing ({error}); install speakd with its extra `tensorrt`") from error
+        self._cuda: Any = runtime
+        self._copy: Any = runtime.cudaMemcpyKind.cudaMemcpyDefault
+        try:
+            self._call("cudaSetDevice", _DEVICE)
+            self.device = self._describe()
+            _, self._urgent = self._call("cudaDeviceGetStreamPriorityRange")
+        except DeviceError as error:
+            raise GpuError(str(error)) from error
+        self._undo: list[tuple[str, int]] = []
+
+    # -- set-up: what is made here is given back by `close` ---------------------------------------------------------
+
+    def stream(self, *, urgent: bool) -> Stream:
+        """A stream of its own; work of an urgent one goes first on the device."""
+        priority = self._urgent if urgent else 0
+        return Stream(self._made("cudaStreamDestroy", "cudaStreamCreateWithPriority", self._non_blocking, priority))
+
+    def event(self) -> Event:
+        """An event that was not recorded yet. Who waits for it sleeps."""
+        flags = self._cuda.cudaEventBlockingSync | self._cuda.cudaEventDisableTiming
+        return Event(self._made("cudaEventDestroy", "cudaEventCreateWithFlags", flags))
+
+    def allocate(self, size_bytes: int) -> int:
+        """The address of zeroed memory of the device. Raises `DeviceError` where there is not enough."""
+        try:
+            address = self._made("cudaFree", "cudaMalloc", size_bytes)
+        except DeviceError as error:
+            free_bytes, _ = self._call("cudaMemGetInfo")
+            sizes = f"{size_bytes / 1e6:.0f} MB were asked for, {free_bytes / 1e6:.0f} MB are free"
+            raise DeviceError(f"{error} ({sizes})") from error
+        self._call("cudaMemset", address, 0, size_bytes)
+        self._call("cudaDeviceSynchronize")  # streams of ours do not wait for the one that this was done on
+        return address
+
+    def allocate_host(self, size_bytes: int) -> HostMemory:
+        """Memory of the host, never paged out, mapped where the device shares it. Not zeroed."""
+        mapped = self.device.integrated
+        flags = self._cuda.cudaHostAllocMapped if mapped else self._cuda.cudaHostAllocDefault
+        address = self._made("cudaFreeHost", "cudaHostAlloc", size_bytes, flags)
+        return HostMemory(address, int(self._call("cudaHostGetDevicePointer", address, 0)) if mapped else None)
+
+    def upload(self, to: int, source: int, size_bytes: int) -> None:
+        """Copy any memory of the host to the device, and wait for it."""
+        self._call("cudaMemcpy", to, source, size_bytes, self._copy)
+        self._call("cudaDeviceSynchronize")  # pageable memory may still be on its way
+
+    def begin_recording(self, stream: Stream) -> None:
+        """What this thread puts on the stream is recorded, and not done, until `end_recording`."""
+        self._call("cudaStreamBeginCapture", stream, self._cuda.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal)
+
+    def end_recording(self, stream: Stream) -> Sequence:
+        """What was recorded, ready to be launched."""
+        graph = self._call("cudaStreamEndCapture", stream)
+        sequence = self._made("cudaGraphExecDestroy", "cudaGraphInstantiate", graph, 0)
+        self._call("cudaGraphDestroy", graph)
+        self._call("cudaGraphUpload", sequence, stream)
+        return Sequence(sequence)
+
+    def close(self) -> None:
+        """Wait for the device and give everything back, the latest first. A broken device is left as it is."""
+        undo, self._undo = self._undo, []
+        try:
+            if undo:
+                self._call("cudaDeviceSynchronize")
+            for function, handle in reversed(undo):
+                self._call(function, handle)
+        except DeviceError:
+            return  # its memory goes with the process
+
+    # -- work, in the order of its stream ---------------------------------------------------------------------------
+
+    def launch(self, sequence: Sequence, stream: Stream) -> None:
+        """Do what was recorded."""
+        self._call("cudaGraphLaunch", sequence, stream)
+
+    def copy(self, to: int, source: int, size_bytes: int, stream: Stream) -> None:
+        """Copy within the device, or between it and host memory of `allocate_host`."""
+        self._call("cudaMemcpyAsync", to, source, size_bytes, self._copy, stream)
+
+    def copy_rows(
+        self, to: int, to_pitch: int, source: int, source_pitch: int, width: int, rows: int, stream: Stream
+    ) -> None:
+        """Copy rows of `width` bytes that lie `..._pitch` bytes apart."""
+        self._call("cudaMemcpy2DAsync", to, to_pitch, source, source_pitch, width, rows, self._copy, stream)
+
+    def copy_blocks(
+        self, to: int, to_pitch: int, to_rows: int, source: int, source_pitch: int, source_rows: int,
+        width: int, rows: int, blocks: int, stream: Stream,
+    ) -> None:  # fmt: skip
+        """`copy_rows` for several blocks of rows; blocks lie `..._rows` rows apart."""
+        cuda, what = self._cuda, self._cuda.cudaMemcpy3DParms()
+        what.srcPtr = cuda.make_cudaPitchedPtr(source, source_pitch, width, source_rows)
+        what.dstPtr = cuda.make_cudaPitchedPtr(to, to_pitch, width, to_rows)
+        what.extent = cuda.make_cudaExtent(width, rows, blocks)
+        what.kind = self._copy
+        self._call("cudaMemcpy3DAsync", what, stream)
+
+    def clear(self, address: int, size_bytes: int, stream: Stream) -> None:
+        """Fill with zeros."""
+        self._call("cudaMemsetAsync", address, 0, size_bytes, stream)
+
+    def record(self, event: Event, stream: Stream) -> None:
+        """The event happens when all that is on the stream now is done."""
+        self._call("cudaEventRecord", event, stream)
+
+    def wait(self, stream: Stream, event: Event) -> None:
+        """What comes later on the stream waits for the event, as it was recorded last; the host does not."""
+        self._call("cudaStreamWaitEvent", stream, event, 0)
+
+    def synchronize(self, event: Event) -> None:
+        """Wait, asleep, until the event has happened. Raises `DeviceError` when work before it failed."""
+        self._call("cudaEventSynchronize", event)
+
+    # -- inside -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _non_blocking(self) -> int:
+        return int(self._cuda.cudaStreamNonBlocking)
+
+    def _describe(self) -> DeviceInfo:
+        def attribute(name: str) -> int:
+            return int(self._call("cudaDeviceGetAttribute", getattr(self._cuda.cudaDeviceAttr, name), _DEVICE))
+
+        properties = self._call("cudaGetDeviceProperties", _DEVICE)
+        major, minor = attribute("cudaDevAttrComputeCapabilityMajor"), attribute("cudaDevAttrComputeCapabilityMinor")
+        return DeviceInfo(
+            name=properties.name.split(b"\0")[0].decode(errors="replace"),
+            architecture=f"sm_{major}{minor}",
+            integrated=attribute("cudaDevAttrIntegrated") == 1 and attribute("cudaDevAttrCanMapHostMemory") == 1,
+            memory_bytes=int(properties.totalGlobalMem),
+        )
+
+    def _made(self, undo: str, function: str, *arguments: Any) -> int:
+        handle = int(self._call(function, *arguments))
+        self._undo.append((undo, handle))
+        return handle
+
+    def _call(self, function: str, *arguments: Any) -> Any:
+        error, *values = getattr(self._cuda, function)(*arguments)
+        if int(error) != 0:
+            raise DeviceError(self._explain(function, error))
+        return values[0] if len(values) == 1 else values
+
+    def _explain(self, function: str, error: Any) -> str:
+        name = self._cuda.cudaGetErrorName(error)[1].decode()
+        text = self._cuda.cudaGetErrorString(error)[1].decode()
+        return f"CUDA failed in {function}: {text} ({name}); {_REMEDIES.get(name, _STICKY)}"

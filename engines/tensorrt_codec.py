@@ -1,0 +1,188 @@
+"""The streaming codec on TensorRT.
+
+Purpose: what `engines.codec` does, on a stream of lower priority than the talker's: frames of codes come from where the
+talker left them on the device, or from the host; samples go to pinned memory; one event is waited for. Knows: the codec
+graph's inputs and outputs, each slot's states. Does not know: when to call, threads.
+
+Every run has all slots of the plan. An engine must not write what it reads, so new states come out beside the old ones;
+those of the slots that were really decoded are then copied over, and the others have lost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.contract import Pcm
+from engines.cuda_api import CudaApi, Sequence, Stream
+from engines.cuda_memory import SharedBlock, Want
+from engines.graph_names import CodecInputs, CodecOutputs
+from engines.manifest import Manifest
+from engines.plan_files import PlanGraph, PlanSet
+from engines.tensorrt_contract import Context, Engine, profile_of
+from engines.tensorrt_history import CODE_BYTES, CodeHistory
+from engines.tensorrt_memory import Memory
+
+_CODES: Final = "codec.codes"
+
+
+def codec_wants(manifest: Manifest, about: PlanSet) -> dict[str, Want]:
+    """What the codec keeps on the device."""
+    sizes, books = about.sizes, manifest.frame.codebooks
+    wants = {_CODES: Want((sizes.slots * sizes.codec_chunk_frames, books), np.int64)}
+    for state in manifest.codec.states:
+        for name in (CodecInputs.state(state.name), CodecOutputs.state(state.name)):
+            wants[name] = Want((sizes.slots, *state.shape), about.dtype)
+    return wants
+
+
+class TensorRtCodec:
+    """Decoder states for the slots of one plan; see `engines.stages.CodecStage`."""
+
+    def __init__(
+        self,
+        cuda: CudaApi,
+        stream: Stream,
+        manifest: Manifest,
+        about: PlanSet,
+        engine: Engine,
+        memory: Memory,
+        scratch: int,
+        history: CodeHistory | None,
+        *,
+        slots: int,
+        most_frames: int,
+        recorded: bool,
+    ) -> None:
+        """Bind and record. `history`: where the talker leaves the codes; None: they come with each call.
+
+        Raises `PlanError` when the engine does not fit, `DeviceError` when the device fails.
+        """
+        self.slots, self.most_frames = slots, most_frames
+        self._cuda, self._stream, self._history, self._memory = cuda, stream, history, memory
+        self._rows, self._books = about.sizes.slots, manifest.frame.codebooks
+        self._samples_per_frame = manifest.frame.samples_per_frame
+        self._names = [state.name for state in manifest.codec.states]
+        many = self._rows * about.sizes.codec_chunk_frames
+        self._inputs = SharedBlock(
+            cuda,
+            {
+                CodecInputs.POSITION: Want((self._rows,), np.int64),
+                CodecInputs.CODES: Want((many if history is None else 0, self._books), np.int64),
+            },
+        )
+        self._pcm = SharedBlock(cuda, {CodecOutputs.PCM: Want((many * self._samples_per_frame,), np.float32)})
+        self._frames_seen = np.zeros(self._rows, dtype=np.int64)
+        self._done = cuda.event()
+        self._codes = self._inputs.addresses[CodecInputs.CODES] if history is None else memory[_CODES].address
+        self._open(about, engine, scratch)
+        pairs = [(low, high) for low in range(slots) for high in range(low + 1, slots + 1)]
+        self._keep = {pair: self._recorded(self._put_keep(*pair), recorded) for pair in pairs}
+        self._forget = [self._recorded(self._put_forget(slot), recorded) for slot in range(slots)]
+
+    def begin(self, slot: int) -> None:
+        """Start a new stream in a slot: the state of silence before the first frame."""
+        self._forget[slot]()
+        self._frames_seen[slot] = 0
+
+    def decode(self, slot: int, codes: npt.NDArray[np.integer]) -> Pcm:
+        """Decode the next frames of a slot's stream; see `engines.codec.Codec.decode`."""
+        pcm: Pcm = self.decode_many(slot, codes[None])[0]
+        return pcm
+
+    def decode_many(self, low: int, codes: npt.NDArray[np.integer]) -> Pcm:
+        """Decode the next frames of the streams in slots `low`, `low` + 1, ..., codes [slots, frames, codebooks].
+
+        With a history only the shape of `codes` counts: the frames are those that follow the last ones decoded. Returns
+        samples [slots, frames * samples_per_frame], valid until the next call. Raises `ValueError` for too many frames
+        or slots, `DeviceError` when the run fails.
+        """
+        many, frames, _ = codes.shape
+        if not 1 <= frames <= self.most_frames:
+            raise ValueError(f"the codec takes 1 to {self.most_frames} frames at once, not {frames}")
+        if not 0 <= low < low + many <= self.slots:
+            raise ValueError(f"there are {self.slots} slots, not {low} to {low + many - 1}")
+        self._inputs.arrays[CodecInputs.POSITION][:] = self._frames_seen
+        if self._history is None:
+            rows = self._inputs.arrays[CodecInputs.CODES][: self._rows * frames]
+            rows.reshape(self._rows, frames, -1)[low : low + many] = codes
+        self._inputs.send(self._stream)
+        if self._history is not None:
+            for slot in range(low, low + many):
+                to = self._codes + slot * frames * self._books * CODE_BYTES
+                self._history.fetch(slot, int(self._frames_seen[slot]), frames, to, self._stream)
+        self._context(frames).enqueue(self._stream)
+        self._keep[low, low + many]()
+        self._frames_seen[low : low + many] += frames
+        return self._fetch(low, many, frames * self._samples_per_frame)
+
+    def close(self) -> None:
+        """Nothing of its own to let go: everything is the border's."""
+
+    # -- inside -----------------------------------------------------------------------------------------------------
+
+    def _fetch(self, low: int, many: int, samples: int) -> Pcm:
+        self._pcm.fetch(self._stream, 4 * self._rows * samples)
+        self._cuda.record(self._done, self._stream)
+        self._cuda.synchronize(self._done)
+        pcm: Pcm = self._pcm.arrays[CodecOutputs.PCM][: self._rows * samples].reshape(self._rows, samples)
+        return pcm[low : low + many]
+
+    def _open(self, about: PlanSet, engine: Engine, scratch: int) -> None:
+        """A context for each profile, its addresses set once."""
+        addresses = self._inputs.addresses | {CodecInputs.CODES: self._codes}
+        addresses |= {CodecOutputs.PCM: self._pcm.addresses[CodecOutputs.PCM]}
+        addresses |= {name: tensor.address for name, tensor in self._memory.items() if name in engine.names}
+        self._graph: PlanGraph = about.graph("codec")
+        self._contexts: dict[int, tuple[Context, int]] = {}  # by profile, with the frames it is set to
+        for frames in range(self.most_frames, 0, -1):
+            profile = profile_of(self._graph, self._shapes(frames))
+            if profile not in self._contexts:
+                context = engine.context(scratch, self._shapes(frames), self._stream)
+                context.bind(addresses)
+                context.enqueue(self._stream)  # its first run settles what later ones rely on
+                self._contexts[profile] = context, frames
+
+    def _context(self, frames: int) -> Context:
+        profile = profile_of(self._graph, self._shapes(frames))
+        context, set_to = self._contexts[profile]
+        if set_to != frames:
+            context.shape(self._shapes(frames))
+            self._contexts[profile] = context, frames
+        return context
+
+    def _shapes(self, frames: int) -> dict[str, tuple[int, ...]]:
+        return {CodecInputs.CODES: (self._rows, frames, self._books)}
+
+    def _put_keep(self, low: int, high: int) -> Callable[[], None]:
+        """Take over the new states of slots [low, high)."""
+
+        def put() -> None:
+            for name in self._names:
+                old, new = (self._memory[side(name)].rows(low, high) for side in _SIDES)
+                self._cuda.copy(old.address, new.address, old.nbytes, self._stream)
+
+        return put
+
+    def _put_forget(self, slot: int) -> Callable[[], None]:
+        def put() -> None:
+            for name in self._names:
+                state = self._memory[CodecInputs.state(name)].rows(slot, slot + 1)
+                self._cuda.clear(state.address, state.nbytes, self._stream)
+
+        return put
+
+    def _recorded(self, put: Callable[[], None], recorded: bool) -> Callable[[], None]:
+        """The same as one launch."""
+        if not recorded:
+            return put
+        self._cuda.begin_recording(self._stream)
+        put()
+        sequence: Sequence = self._cuda.end_recording(self._stream)
+        return lambda: self._cuda.launch(sequence, self._stream)
+
+
+_SIDES = (CodecInputs.state, CodecOutputs.state)

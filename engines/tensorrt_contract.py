@@ -1,0 +1,70 @@
+"""What the TensorRT stages need of TensorRT: engines with names, contexts with addresses, a place on a stream.
+
+Purpose: keep the library behind one door, so that everything but the door runs where it is missing. Knows: shapes,
+names, optimisation profiles as a plan tells them. Does not know: TensorRT, CUDA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from engines.cuda_api import Stream
+from engines.errors import PlanError
+from engines.plan_files import REMEDY, Plan, PlanGraph
+
+
+class Context(Protocol):
+    """One use of an engine: its own addresses and shapes. One thread at a time."""
+
+    def bind(self, addresses: Mapping[str, int]) -> None:
+        """Set the address of every tensor of the graph; names it does not have are left out.
+
+        Raises `PlanError` for a tensor of the graph that is not named.
+        """
+        ...
+
+    def shape(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Set the shapes of inputs with open dimensions, within the profile the context was made for."""
+        ...
+
+    def enqueue(self, stream: Stream) -> None:
+        """Put one run on the stream; it reads and writes memory when its turn comes. Raises `DeviceError`."""
+        ...
+
+
+class Engine(Protocol):
+    """One loaded engine."""
+
+    names: frozenset[str]
+    """Of its inputs and outputs."""
+    scratch_bytes: int
+    """Memory a run needs beside its tensors."""
+
+    def context(self, scratch: int, shapes: Mapping[str, tuple[int, ...]], stream: Stream) -> Context:
+        """A context whose runs use the memory at `scratch`; `shapes` of the inputs with open dimensions.
+
+        Raises `PlanError` where no profile takes the shapes, `DeviceError` when the device cannot.
+        """
+        ...
+
+
+class Loader(Protocol):
+    """Where engines come from."""
+
+    def load(self, plan: Plan, graph: PlanGraph) -> Engine:
+        """One engine of a plan. Raises `PlanError`, `DeviceError`."""
+        ...
+
+
+def profile_of(graph: PlanGraph, shapes: Mapping[str, tuple[int, ...]]) -> int:
+    """The first optimisation profile that takes these shapes. Raises `PlanError` where there is none."""
+    for index, profile in enumerate(graph.profiles):
+        if all(
+            all(low <= size <= high for low, size, high in zip(least, shapes[name], most, strict=True))
+            for name, (least, _, most) in profile.items()
+        ):
+            return index
+    if not graph.profiles:
+        return 0
+    raise PlanError(f"{graph.file} was not built for {dict(shapes)}; {REMEDY}")

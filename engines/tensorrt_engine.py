@@ -1,0 +1,104 @@
+"""The border to TensorRT: built engines, loaded and put on a stream.
+
+Purpose: one engine of a plan as names with addresses. Knows: TensorRT's Python runtime, the part of it that is the same
+from 10.3 to 11. Does not know: what the graphs compute, where the memory comes from. Tests put another one in its
+place, which runs the same graphs on the processor.
+
+All execution contexts on one stream may share their scratch memory, since they run one after the other; so it is theirs
+who make the contexts, and TensorRT allocates nothing but the weights and its own small state.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import tensorrt as trt
+
+from engines.cuda_api import Stream
+from engines.errors import DeviceError, PlanError
+from engines.plan_files import REMEDY, Plan, PlanGraph
+from engines.tensorrt_contract import Context, Engine, profile_of
+
+_log = logging.getLogger(__name__)
+
+
+class _Logger(trt.ILogger):  # type: ignore[misc, unused-ignore]  # untyped where TensorRT has no stubs
+    """TensorRT's messages to Python's logging; its last complaint is kept for the error that follows."""
+
+    def __init__(self) -> None:
+        trt.ILogger.__init__(self)
+        self.last = ""
+
+    def log(self, severity: Any, message: str) -> None:
+        if severity in {trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR}:
+            self.last = message
+            _log.error("TensorRT: %s", message)
+        elif severity == trt.ILogger.Severity.WARNING:
+            _log.warning("TensorRT: %s", message)
+
+
+class TensorRtLoader:
+    """Loads engines; all of one process share a runtime."""
+
+    def __init__(self) -> None:
+        self._logger = _Logger()
+        self._runtime = trt.Runtime(self._logger)
+
+    def load(self, plan: Plan, graph: PlanGraph) -> Engine:
+        """One engine of a plan. Raises `PlanError` when TensorRT refuses it, `DeviceError` when it does not fit."""
+        engine = self._runtime.deserialize_cuda_engine(plan.read(graph))
+        if engine is None:
+            reason = self._logger.last or "no reason given"
+            if "memory" in reason.lower():
+                raise DeviceError(f"{graph.file} does not fit the device ({reason}); give its memory free")
+            raise PlanError(f"TensorRT {trt.__version__} cannot load {plan.folder / graph.file} ({reason}); {REMEDY}")
+        return _LoadedEngine(engine, graph, self._logger)
+
+
+class _LoadedEngine:
+    """See `engines.tensorrt_contract.Engine`."""
+
+    def __init__(self, engine: trt.ICudaEngine, graph: PlanGraph, logger: _Logger) -> None:
+        self._engine, self._graph, self._logger = engine, graph, logger
+        self.names = frozenset(engine.get_tensor_name(index) for index in range(engine.num_io_tensors))
+        self.scratch_bytes = int(engine.device_memory_size_v2)
+
+    def context(self, scratch: int, shapes: Mapping[str, tuple[int, ...]], stream: Stream) -> Context:
+        made = self._engine.create_execution_context(trt.ExecutionContextAllocationStrategy.USER_MANAGED)
+        if made is None:
+            raise DeviceError(f"TensorRT cannot make a context of {self._graph.file} ({self._logger.last})")
+        if self.scratch_bytes:
+            made.set_device_memory(scratch, self.scratch_bytes)
+        context = _LoadedContext(made, self.names, self._graph, self._logger)
+        profile = profile_of(self._graph, shapes)
+        if profile and not made.set_optimization_profile_async(profile, int(stream)):
+            raise DeviceError(f"TensorRT cannot choose profile {profile} of {self._graph.file} ({self._logger.last})")
+        context.shape(shapes)
+        return context
+
+
+class _LoadedContext:
+    """See `engines.tensorrt_contract.Context`."""
+
+    def __init__(
+        self, context: trt.IExecutionContext, names: frozenset[str], graph: PlanGraph, logger: _Logger
+    ) -> None:
+        self._context, self._names, self._graph, self._logger = context, names, graph, logger
+
+    def bind(self, addresses: Mapping[str, int]) -> None:
+        if missing := self._names - addresses.keys():
+            raise PlanError(f"{self._graph.file} has tensors this program does not know: {', '.join(sorted(missing))}")
+        for name in self._names:
+            if not self._context.set_tensor_address(name, addresses[name]):
+                raise DeviceError(f"TensorRT refuses an address for {name} of {self._graph.file} ({self._logger.last})")
+
+    def shape(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        for name, shape in shapes.items():
+            if name in self._names and not self._context.set_input_shape(name, shape):
+                raise PlanError(f"{self._graph.file} does not take {name} as {shape} ({self._logger.last}); {REMEDY}")
+
+    def enqueue(self, stream: Stream) -> None:
+        if not self._context.execute_async_v3(int(stream)):
+            raise DeviceError(f"TensorRT cannot run {self._graph.file}: {self._logger.last or 'no reason given'}")

@@ -1,0 +1,311 @@
+"""A GPU's border without a GPU: CUDA's calls on memory of the host, TensorRT's engines run by ONNX Runtime.
+
+Purpose: drive the TensorRT side of the engine for real, with the same graphs, through the same two borders, and note
+every call. Work put on a stream is done as early as it may be (at once), or as late as it may be (when somebody waits
+for it): whoever passes both relies on nothing but the order of streams and events. Touching memory that was not
+allocated is an error, and so is allocating when set-up is over.
+"""
+
+from __future__ import annotations
+
+import bisect
+import ctypes
+import itertools
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime as ort
+
+from engines.cuda_api import CudaApi, DeviceInfo, Event, HostMemory, Sequence, Stream
+from engines.errors import DeviceError, PlanError
+from engines.plan_files import Plan, PlanGraph
+from engines.tensorrt_contract import profile_of
+
+ALIGNMENT = 256
+POISON = 0xCB
+SCRATCH_BYTES = 512
+
+
+@dataclass
+class Work:
+    """One thing on a stream."""
+
+    act: Callable[[], None]
+    ticket: int = 0
+    """What is done with it, where it records an event."""
+    after: int = 0
+    """The ticket it waits for."""
+
+
+@dataclass
+class Call:
+    """One call across the border."""
+
+    what: str
+    stream: int = 0
+    event: int = 0
+    about: tuple[Any, ...] = ()
+
+
+@dataclass
+class Recording:
+    """What was put on a stream while it was recorded."""
+
+    works: list[Work] = field(default_factory=list)
+
+
+class FakeCuda(CudaApi):
+    """See the module's text."""
+
+    def __init__(self, *, eager: bool = True, integrated: bool = False) -> None:  # not the real one's
+        self.device = DeviceInfo("Fake", "sm_00", integrated, 1 << 30)
+        self.calls: list[Call] = []
+        self.allocated: list[int] = []
+        self.ready = False
+        """Set-up is over."""
+        self.fails: Callable[[str], bool] = lambda what: False
+        self._eager, self._lock = eager, threading.RLock()
+        self._handles = itertools.count(1)
+        self._buffers: list[npt.NDArray[np.uint8]] = []
+        self._starts: list[int] = []
+        self._sizes: dict[int, int] = {}
+        self._streams: dict[int, deque[Work]] = defaultdict(deque)
+        self._recordings: dict[int, Recording] = {}
+        self._sequences: dict[int, Recording] = {}
+        self._tickets = itertools.count(1)
+        self._recorded: dict[int, int] = {}
+        self._where: dict[int, int] = {}
+        self._done: set[int] = set()
+
+    # -- set-up -----------------------------------------------------------------------------------------------------
+
+    def stream(self, *, urgent: bool) -> Stream:
+        return Stream(self._handle("stream", urgent))
+
+    def event(self) -> Event:
+        return Event(self._handle("event"))
+
+    def allocate(self, size_bytes: int) -> int:
+        self._note("allocate", about=(size_bytes,))
+        self.allocated.append(size_bytes)
+        return self._buffer(size_bytes, 0)
+
+    def allocate_host(self, size_bytes: int) -> HostMemory:
+        self._note("allocate_host", about=(size_bytes,))
+        address = self._buffer(size_bytes, POISON)
+        return HostMemory(address, address if self.device.integrated else None)
+
+    def upload(self, to: int, source: int, size_bytes: int) -> None:
+        self._note("upload")
+        self.check(to, size_bytes)
+        ctypes.memmove(to, source, size_bytes)
+
+    def begin_recording(self, stream: Stream) -> None:
+        self._note("begin_recording", stream)
+        self._recordings[stream] = Recording()
+
+    def end_recording(self, stream: Stream) -> Sequence:
+        handle = self._handle("end_recording")
+        self._sequences[handle] = self._recordings.pop(stream)
+        return Sequence(handle)
+
+    def close(self) -> None:
+        self._note("close")
+
+    # -- work -------------------------------------------------------------------------------------------------------
+
+    def launch(self, sequence: Sequence, stream: Stream) -> None:
+        self._note("launch", stream, about=(int(sequence),))
+        for work in self._sequences[sequence].works:
+            self._put(stream, work)
+
+    def copy(self, to: int, source: int, size_bytes: int, stream: Stream) -> None:
+        self.copy_blocks(to, 0, 0, source, 0, 0, size_bytes, 1, 1, stream)
+
+    def copy_rows(
+        self, to: int, to_pitch: int, source: int, source_pitch: int, width: int, rows: int, stream: Stream
+    ) -> None:
+        self.copy_blocks(to, to_pitch, 0, source, source_pitch, 0, width, rows, 1, stream)
+
+    def copy_blocks(
+        self, to: int, to_pitch: int, to_rows: int, source: int, source_pitch: int, source_rows: int,
+        width: int, rows: int, blocks: int, stream: Stream,
+    ) -> None:  # fmt: skip
+        def act() -> None:
+            for block in range(blocks):
+                for row in range(rows):
+                    there = to + (block * to_rows + row) * to_pitch
+                    here = source + (block * source_rows + row) * source_pitch
+                    self.check(there, width)
+                    self.check(here, width)
+                    ctypes.memmove(there, here, width)
+
+        self._note("copy", stream, about=(to, source, width))
+        self._put(stream, Work(act))
+
+    def clear(self, address: int, size_bytes: int, stream: Stream) -> None:
+        def act() -> None:
+            self.check(address, size_bytes)
+            ctypes.memset(address, 0, size_bytes)
+
+        self._note("clear", stream)
+        self._put(stream, Work(act))
+
+    def record(self, event: Event, stream: Stream) -> None:
+        self._note("record", stream, event)
+        with self._lock:
+            ticket = next(self._tickets)
+            self._recorded[event], self._where[ticket] = ticket, stream
+            self._put(stream, Work(lambda: None, ticket=ticket))
+
+    def wait(self, stream: Stream, event: Event) -> None:
+        self._note("wait", stream, event)
+        self._put(stream, Work(lambda: None, after=self._recorded.get(event, 0)))
+
+    def synchronize(self, event: Event) -> None:
+        self._note("synchronize", event=event)
+        with self._lock:
+            self._finish(self._recorded.get(event, 0))
+
+    # -- for the engines, and for tests -----------------------------------------------------------------------------
+
+    def put(self, stream: Stream, what: str, act: Callable[[], None]) -> None:
+        """One more thing on a stream."""
+        self._note(what, stream)
+        self._put(stream, Work(act))
+
+    def check(self, address: int, size_bytes: int) -> None:
+        """Whether memory was allocated here."""
+        index = bisect.bisect_right(self._starts, address) - 1
+        start = self._starts[index] if index >= 0 else 0
+        assert index >= 0, "memory that nobody allocated"
+        assert address + size_bytes <= start + self._sizes[start], "memory beyond what was allocated"
+
+    def called(self, *what: str) -> list[Call]:
+        """The calls of these kinds, in order."""
+        return [call for call in self.calls if call.what in what]
+
+    def _note(self, what: str, stream: int = 0, event: int = 0, about: tuple[Any, ...] = ()) -> None:
+        if self.fails(what):
+            raise DeviceError(f"the fake device fails in {what}")
+        assert not (self.ready and what in {"allocate", "allocate_host", "upload", "stream", "event"}), what
+        if stream not in self._recordings:
+            self.calls.append(Call(what, stream, event, about))
+
+    def _handle(self, what: str, *about: Any) -> int:
+        self._note(what, about=about)
+        return next(self._handles)
+
+    def _buffer(self, size_bytes: int, value: int) -> int:
+        raw = np.full(size_bytes + ALIGNMENT, value, dtype=np.uint8)
+        address = int(raw.ctypes.data) + -raw.ctypes.data % ALIGNMENT
+        self._buffers.append(raw)
+        bisect.insort(self._starts, address)
+        self._sizes[address] = size_bytes
+        return address
+
+    def _put(self, stream: int, work: Work) -> None:
+        with self._lock:
+            if stream in self._recordings:
+                self._recordings[stream].works.append(work)
+                return
+            self._streams[stream].append(work)
+            if self._eager:
+                self._drain(stream, lambda: False)
+
+    def _finish(self, ticket: int) -> None:
+        if ticket and ticket not in self._done:
+            self._drain(self._where[ticket], lambda: ticket in self._done)
+
+    def _drain(self, stream: int, enough: Callable[[], bool]) -> None:
+        queue = self._streams[stream]
+        while queue and not enough():
+            work = queue.popleft()
+            self._finish(work.after)
+            work.act()
+            self._done.add(work.ticket)
+
+
+class FakeLoader:
+    """Loads a set's ONNX files in the place of built engines."""
+
+    def __init__(self, cuda: FakeCuda) -> None:
+        self._cuda = cuda
+
+    def load(self, plan: Plan, graph: PlanGraph) -> FakeEngine:
+        return FakeEngine(self._cuda, plan.folder / graph.file, graph)
+
+
+class FakeEngine:
+    """One graph in ONNX Runtime."""
+
+    scratch_bytes = SCRATCH_BYTES
+
+    def __init__(self, cuda: FakeCuda, path: Path, graph: PlanGraph) -> None:
+        options = ort.SessionOptions()
+        options.log_severity_level = 3
+        options.intra_op_num_threads = 1
+        self.session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self.graph, self.cuda = graph, cuda
+        self.inputs = {value.name: value for value in self.session.get_inputs()}
+        self.outputs = [value.name for value in self.session.get_outputs()]
+        self.names = frozenset((*self.inputs, *self.outputs))
+
+    def context(self, scratch: int, shapes: Mapping[str, tuple[int, ...]], stream: Stream) -> FakeContext:
+        self.cuda.check(scratch, SCRATCH_BYTES)
+        return FakeContext(self, profile_of(self.graph, shapes), shapes)
+
+
+class FakeContext:
+    """One use of a graph."""
+
+    def __init__(self, engine: FakeEngine, profile: int, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self._engine, self._profile = engine, profile
+        self._addresses: dict[str, int] = {}
+        self._shapes = {name: tuple(value.shape) for name, value in engine.inputs.items()}
+        self.shape(shapes)
+
+    def bind(self, addresses: Mapping[str, int]) -> None:
+        assert self._engine.names <= addresses.keys(), self._engine.names - addresses.keys()
+        self._addresses = {name: addresses[name] for name in self._engine.names}
+
+    def shape(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        if profile_of(self._engine.graph, shapes) != self._profile:
+            raise PlanError("another profile than the context's")
+        for name, shape in shapes.items():
+            fixed = [(size, told) for size, told in zip(shape, self._engine.inputs[name].shape, strict=True)]
+            assert all(size == told for size, told in fixed if isinstance(told, int)), name
+            self._shapes[name] = shape
+
+    def enqueue(self, stream: Stream) -> None:
+        addresses, shapes = dict(self._addresses), dict(self._shapes)
+        self._engine.cuda.put(stream, self._engine.graph.role, lambda: self._run(addresses, shapes))
+
+    def _run(self, addresses: dict[str, int], shapes: dict[str, tuple[int, ...]]) -> None:
+        given = {}
+        for name, value in self._engine.inputs.items():
+            kind = np.dtype(_KINDS[value.type])
+            given[name] = self._memory(addresses[name], shapes[name], kind).copy()
+        for name, made in zip(self._engine.outputs, self._engine.session.run(None, given), strict=True):
+            self._memory(addresses[name], made.shape, made.dtype)[...] = made
+
+    def _memory(self, address: int, shape: tuple[int, ...], kind: np.dtype[Any]) -> npt.NDArray[Any]:
+        size = int(np.prod(shape)) * kind.itemsize
+        assert address % 8 == 0
+        self._engine.cuda.check(address, size)
+        raw = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+        return raw.view(kind).reshape(shape)
+
+
+_KINDS = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+}

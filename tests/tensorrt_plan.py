@@ -1,0 +1,89 @@
+"""Sets of graphs for TensorRT as plans, unbuilt: the ONNX files lie where the engines would.
+
+Purpose: what a build would write beside them. Knows: the inputs with open dimensions. Does not know: TensorRT.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from engines.graph_names import CodecInputs, FrameInputs
+from engines.manifest import Manifest
+from engines.plan_files import (
+    PLAN_FORMAT,
+    Plan,
+    PlanFile,
+    PlanGraph,
+    PlanKey,
+    PlanSet,
+    PlanSizes,
+    Shapes,
+    write_plan_set,
+)
+from engines.step_names import StepInputs, StepTables
+from export.tensorrt import WEIGHTS, FrameShape, Role, TensorRtChoice, TensorRtSource, build_tensorrt
+
+KEY = PlanKey(bundle="b", tensorrt="11.0.0", device="Fake", architecture="sm_00", precision="fp32")
+
+
+def write_plan(
+    source: TensorRtSource, choice: TensorRtChoice, manifest: Manifest, folder: Path, codec_frames: int, rows: int
+) -> Plan:
+    """Build the graphs of a choice into `folder` and say of them what a plan says; `rows` of a prompt's piece."""
+    graphs = build_tensorrt(source, choice)
+    graphs.write(folder)
+    hidden, books, slots = manifest.talker.hidden, manifest.frame.codebooks, choice.slots
+    piece = ((1, 1, hidden), (1, rows, hidden), (1, rows, hidden))
+    profiles: dict[Role, tuple[dict[str, Shapes], ...]] = {
+        Role.PREFILL: ({FrameInputs.CODEC_ROWS: piece, FrameInputs.TEXT_ROWS: piece},),
+        Role.STEP: tuple({StepInputs.ROWS: ((slots, many, hidden),) * 3} for many in (1, 2)),
+        Role.CODEC: tuple(
+            {CodecInputs.CODES: ((slots, least, books), (slots, most, books), (slots, most, books))}
+            for least, most in ((1, 1), (1, codec_frames))
+        ),
+    }
+    files = []
+    for role in graphs.graphs:
+        file = _about(folder, f"{role.value}.onnx")
+        files.append(
+            PlanGraph(
+                file=file.file,
+                bytes=file.bytes,
+                sha256=file.sha256,
+                role=role.value,
+                slots=1 if role is Role.PREFILL else slots,
+                profiles=profiles.get(role, ()),
+            )
+        )
+    plan = PlanSet(
+        format_version=PLAN_FORMAT,
+        key=msgspec.structs.replace(KEY, precision=choice.precision.value),
+        sizes=PlanSizes(slots=slots, positions=choice.positions, prefill_rows=rows, codec_chunk_frames=codec_frames),
+        attention=choice.form.value,
+        frame=choice.shape.value,
+        dtype="float16" if np.dtype(choice.dtype) == np.float16 else "float32",
+        graphs=tuple(files),
+        tables=_write_tables(folder) if choice.shape is FrameShape.STEPPED else None,
+        voice="tiny",
+        created="2026-01-01T00:00:00Z",
+        build_s=0.0,
+        verification=None,
+    )
+    write_plan_set(folder, plan)
+    return Plan(folder, plan)
+
+
+def _write_tables(folder: Path) -> PlanFile:
+    weights = load_file(folder / WEIGHTS)
+    save_file({name: weights[name] for name in (StepTables.HEADS, StepTables.EMBEDDINGS)}, folder / "tables")
+    return _about(folder, "tables")
+
+
+def _about(folder: Path, name: str) -> PlanFile:
+    content = (folder / name).read_bytes()
+    return PlanFile(file=name, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
