@@ -1,21 +1,18 @@
-"""Measures a checkpoint on unseen sentences: words right, ends, durations, beside the teacher.
+"""Counts what a listener heard right: words per kind of sentence, ends, durations.
 
-Knows: the listener, the scores. Does not know: training.
+Knows: scores and their rows. Does not know: voices, recognisers, files.
 """
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from export.train.oracle import Listener, errors, words
+from export.train.words import errors, words
 
-Wave = NDArray[np.float32]
+ALL = "all"
 
 
 @dataclass
@@ -29,42 +26,42 @@ class Score:
     ended: int = 0
     ratios: list[float] = field(default_factory=list)
 
-    def row(self) -> dict[str, float]:
-        """Figures in percent; durations as ratios to the teacher's."""
-        out = {
-            "utterances": float(self.utterances),
-            "words_right": round(100 * self.right / max(1, self.words), 2),
-            "wer": round(100 * self.wrong / max(1, self.words), 2),
-            "ended": round(100 * self.ended / max(1, self.utterances), 2),
-        }
-        if self.ratios:
-            low, mid, high = np.percentile(self.ratios, [5, 50, 95])
-            out |= {"ratio_p5": round(low, 3), "ratio_p50": round(mid, 3), "ratio_p95": round(high, 3)}
-        return out
+    @property
+    def words_right(self) -> float:
+        """Share of the words that were heard right [%]."""
+        return 100 * self.right / max(1, self.words)
+
+    @property
+    def word_error_rate(self) -> float:
+        """Words wrong, missing and too many, over the words wanted [%]."""
+        return 100 * self.wrong / max(1, self.words)
+
+    @property
+    def ended_by_itself(self) -> float:
+        """Share of utterances that ended by themselves [%]."""
+        return 100 * self.ended / max(1, self.utterances)
+
+    def ratio(self, percentile: float) -> float:
+        """A percentile of the durations over the teacher's."""
+        return float(np.percentile(self.ratios, percentile)) if self.ratios else float("nan")
 
 
-def score(
-    chosen: list[tuple[str, str]], speak: Callable[[str], tuple[Wave, bool]], listener: Listener, rate: int,
-    durations: list[float] | None = None,
-) -> dict[str, Score]:  # fmt: skip
-    """Speak and hear every sentence; gives scores per kind and for "all"."""
+def tally(
+    chosen: list[tuple[str, str]],
+    heard: list[list[str]],
+    ended: list[bool] | None = None,
+    ratios: list[float] | None = None,
+) -> dict[str, Score]:
+    """Scores per kind, and over everything as `ALL`, of (kind, text) pairs and the words that were heard."""
     out: dict[str, Score] = defaultdict(Score)
     for i, (kind, text) in enumerate(chosen):
-        wave, ended = speak(text)
-        wrong, right = errors(words(text), listener.hear(wave, rate))
-        for name in ("all", kind):
-            s = out[name]
-            s.words, s.wrong, s.right = s.words + len(words(text)), s.wrong + wrong, s.right + right
-            s.utterances, s.ended = s.utterances + 1, s.ended + int(ended)
-            if durations:
-                s.ratios.append(len(wave) / rate / durations[i])
+        wanted = words(text)
+        wrong, right = errors(wanted, heard[i])
+        for name in (ALL, kind):
+            score = out[name]
+            score.words, score.wrong, score.right = score.words + len(wanted), score.wrong + wrong, score.right + right
+            score.utterances += 1
+            score.ended += ended is None or ended[i]
+            if ratios is not None:
+                score.ratios.append(ratios[i])
     return dict(out)
-
-
-def report(title: str, scores: dict[str, Score]) -> str:
-    """A table for people, then one JSON line."""
-    keys = list(scores["all"].row())
-    lines = [title, "  ".join(["kind".ljust(9), *(k.rjust(11) for k in keys)])]
-    for name, s in scores.items():
-        lines.append("  ".join([name.ljust(9), *(f"{v:11.2f}" for v in s.row().values())]))
-    return "\n".join([*lines, json.dumps({"title": title, **{n: s.row() for n, s in scores.items()}})])

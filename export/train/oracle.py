@@ -1,6 +1,6 @@
 """The listener: pocketsphinx, with its own language model (open) or one made of the test sentences (closed).
 
-Knows: trigram models in ARPA form, word alignment. Does not know: voices. Development only.
+Knows: trigram models in ARPA form. Does not know: voices. Development only.
 
 Every utterance is levelled to a peak of 0.6 and padded with 0.2 s of silence: the recogniser is sensitive to both.
 """
@@ -8,7 +8,6 @@ Every utterance is levelled to a peak of 0.6 and padded with 0.2 s of silence: t
 from __future__ import annotations
 
 import math
-import re
 import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -18,12 +17,9 @@ import pocketsphinx
 import soxr
 from numpy.typing import NDArray
 
+from export.train.words import words
+
 RATE = 16000
-
-
-def words(text: str) -> list[str]:
-    """Lower-case words of a normalised sentence."""
-    return re.findall(r"[a-z']+", text.lower())
 
 
 def trigram_model(sentences: list[list[str]]) -> str:
@@ -89,22 +85,3 @@ class Listener:
         self._decoder.end_utt()
         found = self._decoder.hyp()
         return words(found.hypstr) if found else []
-
-
-def errors(wanted: list[str], heard: list[str]) -> tuple[int, int]:
-    """(edit distance in words, wanted words that were heard right) of the best alignment."""
-    table = [[(0, 0)] * (len(heard) + 1) for _ in range(len(wanted) + 1)]
-    for i in range(len(wanted) + 1):
-        for j in range(len(heard) + 1):
-            options = []
-            if i and j:
-                same = wanted[i - 1] == heard[j - 1]
-                cost, right = table[i - 1][j - 1]
-                options.append((cost + (not same), right - same))
-            if i:
-                options.append((table[i - 1][j][0] + 1, table[i - 1][j][1]))
-            if j:
-                options.append((table[i][j - 1][0] + 1, table[i][j - 1][1]))
-            table[i][j] = min(options) if options else (0, 0)
-    cost, right = table[-1][-1]
-    return cost, -right
