@@ -4,6 +4,7 @@
                                                [--measure | --no-measure]
     python -m export inspect BUNDLE
     python -m export tensorrt CHECKPOINT FOLDER [--form in_place|rows] [--shape unrolled|stepped] [--slots N] ...
+    python -m export build BUNDLE [--checkpoint DIR] [--precision ...] [--slots N] ...      (`speakd build` is this)
 
 Purpose: read the arguments, call, say what came of it. Does not know: how anything is done.
 """
@@ -18,17 +19,20 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from engines.errors import BundleError
+from engines.errors import BundleError, PlanError
 from engines.manifest import Manifest, Quality
+from engines.plan_files import plan_cache
 from export.attention_tensorrt import AttentionForm
+from export.build_command import add_build, build_or_list, show_plans
 from export.errors import ExportError
 from export.exporter import PRECISIONS, export_checkpoint
 from export.inspect_bundle import inspect
 from export.lowering import Precision
+from export.plan_progress import StoppedError
 from export.tensorrt import SLOTS, FrameShape, TensorRtChoice
 from export.tensorrt_files import export_tensorrt
 
-COMMANDS = ("export", "inspect", "tensorrt")
+COMMANDS = ("export", "inspect", "tensorrt", "build")
 
 
 class Bars:
@@ -82,6 +86,8 @@ def parser() -> argparse.ArgumentParser:
     _add_tensorrt(commands.add_parser("tensorrt", help="checkpoint to the graphs TensorRT engines are built from"))
     looking = commands.add_parser("inspect", help="what a bundle is, and what quantisation did to it")
     looking.add_argument("bundle", type=Path, metavar="BUNDLE")
+    looking.add_argument("--cache", type=Path, metavar="DIR", help="directory of plans (default: the user's cache)")
+    add_build(commands.add_parser("build", help="build TensorRT engines for a bundle, or list those that are there"))
     return whole
 
 
@@ -160,15 +166,19 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(words)
     try:
         if arguments.command == "inspect":
-            inspect(arguments.bundle, Console(highlight=False))
+            console = Console(highlight=False)
+            inspect(arguments.bundle, console)
+            show_plans(arguments.cache or plan_cache(), console, arguments.bundle)
+        elif arguments.command == "build":
+            build_or_list(arguments)
         elif arguments.command == "tensorrt":
             make_tensorrt(arguments)
         else:
             make(arguments)
-    except (ExportError, BundleError) as error:
+    except (ExportError, BundleError, PlanError) as error:
         print(f"export: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, StoppedError):
         print("export: stopped, nothing was left behind", file=sys.stderr)
         return 130
     return 0

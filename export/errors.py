@@ -2,7 +2,8 @@
 
 ExportError
 ├── CheckpointError         the checkpoint is missing something, damaged, or of a kind this exporter does not know
-└── QualityError            quantised weights choose too differently from the full ones
+├── QualityError            quantised weights choose too differently from the full ones
+└── BuildError              TensorRT engines cannot be built here, or do not do what their graphs say
 """
 
 from __future__ import annotations
@@ -18,3 +19,7 @@ class CheckpointError(ExportError):
 
 class QualityError(ExportError):
     """The measurement of a quantised bundle is below the gate."""
+
+
+class BuildError(ExportError):
+    """Engines cannot be built; the message names the remedy."""

@@ -33,6 +33,9 @@ def full_voice(checkpoint: Path, progress: Progress, measured: bool | None) -> I
 
     `measured` as for `export_checkpoint`, whose errors this raises too; None comes where nothing is to be measured.
     """
+    if measured is False:
+        yield None
+        return
     made = Export(checkpoint, Precision.INT4, Precision.INT4, progress, measured)
     if not made.measures:
         yield None

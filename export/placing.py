@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -61,12 +61,14 @@ def checksums(folder: Path, progress: Progress) -> dict[str, FileEntry]:
     """Size and SHA-256 of every file of a folder, by name."""
     paths = sorted(folder.iterdir())
     advance = progress.stage("checksums", sum(path.stat().st_size for path in paths))
-    entries = {}
-    for path in paths:
-        digest = hashlib.sha256()
-        with path.open("rb") as file:
-            while block := file.read(READ_BYTES):
-                digest.update(block)
-                advance(len(block))
-        entries[path.name] = FileEntry(bytes=path.stat().st_size, sha256=digest.hexdigest())
-    return entries
+    return {path.name: checksum(path, advance) for path in paths}
+
+
+def checksum(path: Path, advance: Callable[[int], None] = lambda _: None) -> FileEntry:
+    """Size and SHA-256 of one file; `advance` is told the bytes that were read."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(READ_BYTES):
+            digest.update(block)
+            advance(len(block))
+    return FileEntry(bytes=path.stat().st_size, sha256=digest.hexdigest())

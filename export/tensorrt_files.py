@@ -12,13 +12,17 @@ from typing import Final
 
 import msgspec
 import numpy as np
+import onnxruntime as ort
 
 from engines.manifest import Quality
+from export.attention_tensorrt import AttentionForm
 from export.config import read_generation_config, read_model_config
+from export.errors import ExportError
 from export.exporter import MAX_POSITIONS, graph_top_k
 from export.full_voice import FullVoice, full_voice
 from export.lowering import Precision
 from export.placing import aside, check_target, into_place
+from export.plan_machine import LARGEST_OPSET, runs_in_onnxruntime
 from export.progress import Progress, Silent
 from export.quality import PROBE_FILE, Prober, measure
 from export.quality_gate import judge
@@ -65,6 +69,7 @@ def export_tensorrt(
     quality = None
     with full_voice(checkpoint, progress, measured) as voice:
         if voice is not None:
+            _check_measurable(choice.form)
             if choice.precision is Precision.INT4:
                 rounder.learn(voice.reference.moments(voice.learning))
             quality = judge(_measure(voice, source, choice, rounder), choice.precision, force=force)
@@ -84,6 +89,14 @@ def export_tensorrt(
         (scratch / CHOICE_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(record)) + b"\n")
         into_place(scratch, folder)
     return record
+
+
+def _check_measurable(form: AttentionForm) -> None:
+    if not runs_in_onnxruntime(form):
+        raise ExportError(
+            f"{form.value} graphs cannot be measured with ONNX Runtime {ort.__version__}, which ends at opset"
+            f" {LARGEST_OPSET}; take --form rows, --no-measure, or Python 3.11 or later with ONNX Runtime 1.24 or later"
+        )
 
 
 def _measure(voice: FullVoice, source: TensorRtSource, choice: TensorRtChoice, rounder: Rounder) -> Quality:

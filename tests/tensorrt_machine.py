@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import onnxruntime as ort
 import pytest
 
 from engines.manifest import StackSpec
 from export.attention_tensorrt import AttentionForm
 from export.config import StackConfig
 from export.plan_machine import CodecMachine as BareCodec
-from export.plan_machine import Dimensions, OrtSession, Session
+from export.plan_machine import Dimensions, OrtSession, Session, runs_in_onnxruntime
 from export.plan_machine import FrameRun as FrameRun  # noqa: PLC0414 - for the tests that use this machine
 from export.plan_machine import Machine as BareMachine
 from export.plan_machine import Values as Values  # noqa: PLC0414 - as above
 from export.tensorrt import WEIGHTS, Role, TensorRtChoice, TensorRtSource, build_tensorrt
 
 NEEDS_OPSET_24 = pytest.mark.skipif(
-    tuple(map(int, ort.__version__.split(".")[:2])) < (1, 24),
+    not runs_in_onnxruntime(AttentionForm.IN_PLACE),
     reason="the in-place graphs cannot be run here: this ONNX Runtime (the last for Python 3.10) ends at opset 23",
 )
 FORMS = [

@@ -1,0 +1,84 @@
+"""The door to whoever builds engines: what is ordered, what comes back.
+
+Purpose: name what a build needs of TensorRT and of the GPU, so that everything else can be tested without either.
+Knows: orders. Does not know: TensorRT, CUDA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from engines.plan_files import Shapes
+from export.errors import BuildError
+from export.plan_machine import Session
+from export.tensorrt_trouble import NOT_INSTALLED
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """The device engines are built on and for."""
+
+    name: str
+    capability: tuple[int, int]
+    free_bytes: int
+    total_bytes: int
+
+    @property
+    def architecture(self) -> str:
+        """As `PlanKey.architecture`."""
+        return "sm_{}{}".format(*self.capability)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOrder:
+    """One engine to build."""
+
+    name: str
+    graph: Path
+    """ONNX file; its weights lie beside it."""
+    target: Path
+    profile: dict[str, Shapes]
+    workspace_bytes: int
+    exact: bool
+    """Whether float32 products must not be shortened (TF32)."""
+    timing_file: Path
+    """Read where it is there, and written."""
+
+
+class BuiltEngine(Session, Protocol):
+    """An engine that can be run."""
+
+    def close(self) -> None:
+        """Let its memory go."""
+        ...
+
+
+class EngineBuilder(Protocol):
+    """TensorRT on this machine; `export.tensorrt_builder` is the real one."""
+
+    version: str
+
+    def gpu(self) -> Gpu:
+        """The device. Raises `BuildError` where there is none."""
+        ...
+
+    def build(self, order: EngineOrder, advance: Callable[[float], bool]) -> None:
+        """Build one engine and write it; `advance` is told the share done, from any thread, and answers whether to go
+        on. Raises `BuildError`, `StoppedError`."""
+        ...
+
+    def open(self, engine: Path) -> BuiltEngine:
+        """Load a built engine. Raises `BuildError`."""
+        ...
+
+
+def load_builder() -> EngineBuilder:
+    """TensorRT. Raises `BuildError` where it is not installed."""
+    try:
+        from export.tensorrt_builder import TensorRtBuilder
+    except ImportError as error:
+        raise BuildError(f"{NOT_INSTALLED} ({error})") from error
+    return TensorRtBuilder()

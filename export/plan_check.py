@@ -1,0 +1,181 @@
+"""Whether built engines speak as their graphs do: a short probe, teacher forced, against ONNX Runtime on the CPU.
+
+Purpose: let the graphs of a plan speak a few frames in all slots, put the same rows before the engines built from them,
+and compare codes, logits and sound. The same weights are on both sides: this judges the building, not the quantisation
+(`export.quality` does that).
+Knows: what a frame's runs need and give. Does not know: TensorRT, who runs a graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.manifest import FrameInputs, FrameOutputs, Manifest, StageSampling
+from engines.plan_files import Verification
+from export.plan_machine import CodecMachine, Dimensions, Machine, Session, Values
+from export.quality import prompt_rows
+from export.tensorrt import Role, TensorRtChoice
+
+FRAMES: Final = 8
+TEXT_IDS: Final = 12
+"""Of each slot's text; short, since every run of the reference reads all weights on the CPU."""
+CUTS: Final = [3, 1, FRAMES - 4]
+"""The codec's calls: several, so that what is carried between them counts."""
+LEAST_AGREEMENT: Final = {"fp32": 1.0, "fp16": 0.9, "int8": 0.8, "int4": 0.8, "fp8": 0.4}
+"""The gate, share of codes. One code that differs changes all after it in its frame, so rounding costs some of them."""
+MOST_LOGITS_ERROR: Final = {"fp32": 1e-3, "fp16": 0.01, "int8": 0.02, "int4": 0.02, "fp8": 0.06}
+"""The gate that wrong engines do not pass. Both were set from two ways of computing the same graphs on the CPU, which
+differ a third as much or less, and from weights of another precision, which differ by 0.08 (docs/LOG.md)."""
+MOST_PCM_ERROR: Final = {np.dtype(np.float32): 1e-4, np.dtype(np.float16): 0.01}
+"""The gate, by the type of the codec's products."""
+NEVER: Final = -1e30
+SEED: Final = 20261120
+
+Floats = npt.NDArray[np.float32]
+Codes = npt.NDArray[np.int64]
+Advance = Callable[[float], object]
+"""Told the share that is done, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What every run is given."""
+
+    prompts: tuple[tuple[Floats, Floats], ...]
+    """By slot: codec and text rows, f32 [rows, hidden]."""
+    pad: Floats
+    """Text row of every frame but the first, f32 [hidden]."""
+    settings: Values
+    noise: Floats
+    """f32 [FRAMES, B, codebooks, K]; slot 0 is greedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What was made of a probe, and what the next frame begins with."""
+
+    codes: Codes
+    """[FRAMES, B, codebooks]"""
+    logits: Floats
+    """[FRAMES, B, vocabulary]"""
+    rows: Floats
+    """`next_codec_row` of each frame, [FRAMES, B, 1, hidden]."""
+    seen: Floats
+    """[FRAMES, B, vocabulary]"""
+
+
+def make_probe(
+    manifest: Manifest, texts: list[tuple[int, ...]], table: npt.NDArray[Any], codec: Floats, slots: int
+) -> Probe:
+    """A text for every slot, by the voice's own sampling; `table` and `codec` are the bundle's tables of rows."""
+    sampling, stages = manifest.sampling, (manifest.sampling.talker, manifest.sampling.predictor)
+    shape = (FRAMES, slots, manifest.frame.codebooks, sampling.max_top_k)
+    noise = np.random.default_rng(SEED).gumbel(size=shape).astype(np.float32)
+    noise[:, 0] = 0.0
+
+    def pairs(pick: Callable[[StageSampling], float], kind: npt.DTypeLike) -> npt.NDArray[Any]:
+        return np.array([[pick(stage) for stage in stages]] * slots, kind)
+
+    return Probe(
+        prompts=tuple(
+            prompt_rows(manifest, texts[slot % len(texts)][: TEXT_IDS - slot], table, codec) for slot in range(slots)
+        ),
+        pad=table[manifest.text_ids.pad].astype(np.float32),
+        settings={
+            FrameInputs.END_BIAS: np.full((slots, 1), NEVER, np.float32),
+            FrameInputs.REPETITION_PENALTY: np.full((slots, 1), sampling.repetition_penalty, np.float32),
+            FrameInputs.TEMPERATURE: pairs(lambda stage: stage.temperature, np.float32),
+            FrameInputs.TOP_K: pairs(lambda stage: stage.top_k, np.int64),
+            FrameInputs.TOP_P: pairs(lambda stage: stage.top_p, np.float32),
+        },
+        noise=noise,
+    )
+
+
+def rows_needed(probe: Probe) -> int:
+    """Rows of a slot's cache that the probe fills."""
+    return max(len(codec) for codec, _ in probe.prompts) + FRAMES
+
+
+def speak(machine: Machine, probe: Probe, piece_rows: int, forced: Spoken | None, advance: Advance) -> Spoken:
+    """Run the probe, prompts in pieces of at most `piece_rows`; `forced` decides what each next frame begins with."""
+    for slot, (codec, text) in enumerate(probe.prompts):
+        for start in range(0, len(codec) - 1, piece_rows):
+            end = min(start + piece_rows, len(codec) - 1)  # the last row is an ordinary step's
+            machine.prefill(slot, codec[start:end], text[start:end])
+        advance((slot + 1) / (2 * len(probe.prompts)))
+    settings = probe.settings | {
+        FrameInputs.CODEC_ROWS: np.stack([codec[-1:] for codec, _ in probe.prompts]),
+        FrameInputs.TEXT_ROWS: np.stack([text[-1:] for _, text in probe.prompts]),
+    }
+    codes, logits, rows, seen = [], [], [], []
+    for frame in range(FRAMES):
+        run = machine.step(settings | {FrameInputs.NOISE: probe.noise[frame]})
+        codes.append(run.codes)
+        logits.append(run.logits)
+        rows.append(run.outputs[FrameOutputs.NEXT_CODEC_ROW])
+        seen.append(machine.state[FrameInputs.SEEN])
+        if forced is not None:
+            machine.state[FrameInputs.SEEN] = forced.seen[frame]
+        settings[FrameInputs.CODEC_ROWS] = rows[-1] if forced is None else forced.rows[frame]
+        settings[FrameInputs.TEXT_ROWS] = np.broadcast_to(probe.pad, settings[FrameInputs.CODEC_ROWS].shape).copy()
+        advance(0.5 + (frame + 1) / (2 * FRAMES))
+    return Spoken(np.stack(codes), np.stack(logits), np.stack(rows), np.stack(seen))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One of the two that are compared."""
+
+    sessions: Mapping[Role, Session]
+    choice: TensorRtChoice
+    weights: Path
+    """Where `StepTables` are."""
+
+
+def verify(
+    reference: Side, built: Side, manifest: Manifest, probe: Probe, piece_rows: int, name: str, advance: Advance
+) -> Verification:
+    """Compare two sides that hold the same weights; `name` says who ran the reference."""
+    size = Dimensions(talker=manifest.talker, predictor=manifest.predictor, codebooks=manifest.frame.codebooks)
+
+    def run(side: Side, forced: Spoken | None, codes: Codes | None, first: float) -> tuple[Spoken, Floats]:
+        machine = Machine(side.sessions, side.choice, size, side.weights)
+        spoken = speak(machine, probe, piece_rows, forced, lambda share: advance(first + 0.4 * share))
+        frames = np.swapaxes(spoken.codes if codes is None else codes, 0, 1)
+        pcm = CodecMachine(side.sessions[Role.CODEC], side.choice).decode(manifest.codec.states, frames, CUTS)
+        advance(first + 0.5)
+        return spoken, pcm
+
+    expected, sound = run(reference, None, None, 0.0)
+    found, heard = run(built, expected, expected.codes, 0.5)
+    precision = built.choice.precision.value
+    dtype = np.dtype(built.choice.dtype)
+    if precision == "fp32" and dtype == np.float16:
+        precision = "fp16"
+    return Verification(
+        reference=name,
+        frames=FRAMES * built.choice.slots,
+        agreement=round(float((expected.codes == found.codes).mean()), 4),
+        least_agreement=LEAST_AGREEMENT[precision],
+        logits_error=_relative(expected.logits, found.logits),
+        most_logits_error=MOST_LOGITS_ERROR[precision],
+        pcm_error=_relative(sound, heard),
+        most_pcm_error=MOST_PCM_ERROR[dtype],
+    )
+
+
+def _relative(expected: Floats, found: Floats) -> float:
+    """Root mean square of the difference over that of what is expected; infinite where a value is not a number."""
+    wide = expected.astype(np.float64)
+    difference = found.astype(np.float64) - wide
+    if not np.isfinite(difference).all():
+        return float("inf")
+    scale = float(np.sqrt((wide**2).mean()))
+    return round(float(np.sqrt((difference**2).mean())) / max(scale, 1e-9), 9)

@@ -1,0 +1,182 @@
+"""TensorRT's builder: from one ONNX graph to one engine. The only module that imports TensorRT to build with it.
+
+Purpose: be as thin as it can be, since it can be tested for real on a GPU only: everything that can be decided
+elsewhere is. Written to the part of the API that TensorRT 10.3 to 11.2 have in common; types stand in the graphs, no
+precision flag is touched, nothing is refitted or streamed.
+Knows: TensorRT's Python API. Does not know: what the graphs compute, files but those it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import tensorrt as trt
+
+from engines.plan_files import Shapes
+from export.build_door import EngineOrder, Gpu
+from export.errors import BuildError
+from export.plan_machine import Values
+from export.plan_progress import Phases, StoppedError
+from export.tensorrt_trouble import NO_CUDA, NO_GPU, why_failed
+
+_KEPT_ERRORS = 20
+
+
+class Errors(trt.ILogger):
+    """Keeps what TensorRT complains of; the rest is dropped."""
+
+    def __init__(self) -> None:
+        trt.ILogger.__init__(self)
+        self.kept: list[str] = []
+
+    def log(self, severity: trt.ILogger.Severity, msg: str) -> None:
+        """Called by TensorRT, from any of its threads."""
+        if severity in {trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR}:
+            self.kept = [*self.kept, msg][-_KEPT_ERRORS:]
+
+
+class Monitor(trt.IProgressMonitor):
+    """Tells how far the builder is, and stops it. Nothing may be raised in here: TensorRT calls it as `noexcept`."""
+
+    def __init__(self, advance: Callable[[float], bool]) -> None:
+        trt.IProgressMonitor.__init__(self)
+        self._advance, self._phases = advance, Phases()
+        self.stopped = False
+
+    def phase_start(self, phase_name: str, parent_phase: str | None, num_steps: int) -> None:
+        """A phase begins."""
+        self._phases.start(phase_name, parent_phase, num_steps)
+
+    def step_complete(self, phase_name: str, step: int) -> bool:
+        """A step is done; returns whether to go on."""
+        try:
+            going_on = self._advance(self._phases.step(phase_name, step))
+        except Exception:
+            going_on = False
+        self.stopped = self.stopped or not going_on
+        return going_on
+
+    def phase_finish(self, phase_name: str) -> None:
+        """A phase is over."""
+        self._phases.finish(phase_name)
+
+
+class TensorRtBuilder:
+    """See `export.build_door.EngineBuilder`."""
+
+    version: str = trt.__version__
+
+    def gpu(self) -> Gpu:
+        """The GPU that CUDA calls number 0. Raises `BuildError`."""
+        try:
+            from export.cuda_device import first_gpu
+        except ImportError as error:
+            raise BuildError(NO_CUDA) from error
+        return first_gpu()
+
+    def build(self, order: EngineOrder, advance: Callable[[float], bool]) -> None:
+        """Build one engine and write it. Raises `BuildError`, `StoppedError`."""
+        errors, monitor = Errors(), Monitor(advance)
+        try:
+            builder = trt.Builder(errors)
+        except TypeError as error:  # the factory gave null
+            raise BuildError(NO_GPU) from error
+        network = self._parse(builder, errors, order)
+        config = builder.create_builder_config()
+        config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, order.workspace_bytes)
+        if order.exact:
+            config.clear_flag(trt.BuilderFlag.TF32)
+        config.progress_monitor = monitor
+        if order.profile:
+            config.add_optimization_profile(self._profile(builder, order.profile))
+        self._use_timings(config, order.timing_file)
+        made = builder.build_serialized_network(network, config)
+        if made is None:
+            if monitor.stopped:
+                raise StoppedError
+            raise BuildError(why_failed(f'the engine "{order.name}"', errors.kept))
+        order.target.write_bytes(made)
+        self._keep_timings(config, order.timing_file)
+
+    def open(self, engine: Path) -> BuiltSession:
+        """A built engine, ready to run. Raises `BuildError`."""
+        return BuiltSession(engine)
+
+    def _parse(self, builder: trt.Builder, errors: Errors, order: EngineOrder) -> trt.INetworkDefinition:
+        network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+        parser = trt.OnnxParser(network, errors)
+        if not parser.parse_from_file(str(order.graph)):
+            told = [parser.get_error(index) for index in range(parser.num_errors)]
+            said = [f"{error.node_name()}: {error.desc()}" for error in told] or errors.kept
+            raise BuildError(why_failed(f'the graph "{order.name}" (TensorRT {self.version} refuses it)', said[:1]))
+        return network
+
+    def _profile(self, builder: trt.Builder, shapes: dict[str, Shapes]) -> trt.IOptimizationProfile:
+        profile = builder.create_optimization_profile()
+        for name, (least, usual, most) in shapes.items():
+            profile.set_shape(name, least, usual, most)
+        return profile
+
+    def _use_timings(self, config: trt.IBuilderConfig, file: Path) -> None:
+        """Timings of earlier builds; those of another device or library are refused by TensorRT, and begun anew."""
+        known = file.read_bytes() if file.is_file() else b""
+        if not config.set_timing_cache(config.create_timing_cache(known), False):
+            config.set_timing_cache(config.create_timing_cache(b""), False)
+
+    def _keep_timings(self, config: trt.IBuilderConfig, file: Path) -> None:
+        aside = file.with_name(f".{file.name}")
+        aside.write_bytes(config.get_timing_cache().serialize())
+        aside.replace(file)
+
+
+class BuiltSession:
+    """One engine with a stream and memory of its own; every run brings its values over and back. For verification."""
+
+    def __init__(self, engine: Path) -> None:
+        from export.cuda_device import DeviceMemory
+
+        errors = Errors()
+        self._memory = DeviceMemory()
+        self._name = engine.stem
+        self._runtime = trt.Runtime(errors)  # must outlive the engine
+        built = self._runtime.deserialize_cuda_engine(engine.read_bytes())
+        context = built.create_execution_context() if built is not None else None
+        if context is None:
+            raise BuildError(why_failed(f'"{self._name}", which was built but cannot be loaded', errors.kept))
+        self._engine, self._context = built, context
+        self._errors = errors
+        names = [self._engine.get_tensor_name(index) for index in range(self._engine.num_io_tensors)]
+        self._inputs = [name for name in names if self._engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT]
+        self._outputs = [name for name in names if name not in self._inputs]
+
+    def run(self, values: Values) -> Values:
+        """All outputs by name. Raises `BuildError`."""
+        for name in self._inputs:
+            array = np.ascontiguousarray(values[name])
+            self._context.set_input_shape(name, array.shape)
+            self._context.set_tensor_address(name, self._memory.upload(name, array))
+        made = {}
+        for name in self._outputs:
+            shape = tuple(self._context.get_tensor_shape(name))
+            made[name] = np.empty(shape, trt.nptype(self._engine.get_tensor_dtype(name)))
+            place = self._memory.room(self._place(name), made[name].nbytes)
+            self._context.set_tensor_address(name, place)
+        if not self._context.execute_async_v3(self._memory.stream):
+            raise BuildError(why_failed(f'"{self._name}", which was built but does not run', self._errors.kept))
+        self._memory.wait()
+        for name, array in made.items():
+            self._memory.download(self._place(name), array)
+        return made
+
+    def close(self) -> None:
+        """Let go of the device's memory."""
+        del self._context, self._engine
+        self._memory.close()
+
+    def _place(self, output: str) -> str:
+        """Whose memory an output is written to: its own, or that of the input it updates in place."""
+        if not hasattr(self._engine, "get_aliased_input_tensor"):  # TensorRT before 10.15 updates nothing in place
+            return output
+        return self._engine.get_aliased_input_tensor(output) or output

@@ -1,0 +1,74 @@
+"""TensorRT as a test wishes it: builds at once, and what was built is run by ONNX Runtime.
+
+Purpose: stand in for `export.tensorrt_builder` at its door. Knows: the door. Does not know: what an engine is; a built
+one is the name of its graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from export.build_door import EngineOrder, Gpu
+from export.errors import BuildError
+from export.plan_machine import OrtSession, Values
+from export.plan_progress import StoppedError
+from export.tensorrt_trouble import why_failed
+
+ORIN = Gpu(name="Orin", capability=(8, 7), free_bytes=6 << 30, total_bytes=8 << 30)
+
+
+@dataclass
+class FakeBuilder:
+    """See `export.build_door.EngineBuilder`."""
+
+    version: str = "10.3.0"
+    device: Gpu | BuildError = ORIN
+    fail_at: str = ""
+    """Engine whose build fails, with `complaints`."""
+    complaints: tuple[str, ...] = ("[graph.cpp] no kernel",)
+    raising: Exception | None = None
+    """Raised in the place of a build's end."""
+    wrong_by: float = 0.0
+    """Added to every float the engines give."""
+    orders: list[EngineOrder] = field(default_factory=list)
+    closed: int = 0
+
+    def gpu(self) -> Gpu:
+        if isinstance(self.device, BuildError):
+            raise self.device
+        return self.device
+
+    def build(self, order: EngineOrder, advance: Callable[[float], bool]) -> None:
+        self.orders.append(order)
+        order.target.write_text(str(order.graph))
+        for done in (0.25, 0.5, 1.0):
+            if not advance(done):
+                raise StoppedError
+        if self.raising is not None:
+            raise self.raising
+        if order.name == self.fail_at:
+            raise BuildError(why_failed(f'the engine "{order.name}"', self.complaints))
+        order.timing_file.write_bytes(b"timings")
+
+    def open(self, engine: Path) -> FakeEngine:
+        return FakeEngine(self, Path(engine.read_text()))
+
+
+class FakeEngine:
+    """A graph run by ONNX Runtime."""
+
+    def __init__(self, builder: FakeBuilder, graph: Path) -> None:
+        self._builder, self._session = builder, OrtSession(graph, 1, literally=True)
+
+    def run(self, values: Values) -> Values:
+        made = self._session.run(values)
+        if self._builder.wrong_by:
+            for name, array in made.items():
+                if array.dtype.kind == "f":
+                    made[name] = (array + self._builder.wrong_by).astype(array.dtype)
+        return made
+
+    def close(self) -> None:
+        self._builder.closed += 1

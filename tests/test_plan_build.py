@@ -1,0 +1,269 @@
+"""Building plans at a fake TensorRT: what is made, what is refused, and that nothing half-made stays."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from engines.plan_files import Plan, PlanSizes, bundle_hash, find_plan, plans
+from engines.step_names import StepTables
+from export.attention_tensorrt import AttentionForm
+from export.errors import BuildError, QualityError
+from export.plan_build import Watcher, build_plan
+from export.plan_choice import PlanWish
+from export.plan_progress import BuildState, StoppedError
+from export.tensorrt import FrameShape
+from tests.fake_builder import ORIN, FakeBuilder
+from tests.tensorrt_machine import NEEDS_OPSET_24
+
+SIZES = PlanSizes(slots=2, positions=64, prefill_rows=8, codec_chunk_frames=5)
+
+
+class Diary:
+    """Everything a build told."""
+
+    def __init__(self, stop_at: str = "") -> None:
+        self.states: list[BuildState] = []
+        self.waited = 0
+        self._stop_at = stop_at
+
+    @property
+    def watcher(self) -> Watcher:
+        return Watcher(tell=self.states.append, waiting=self._wait, stopping=self._stopping, clock=self._clock)
+
+    def _wait(self) -> None:
+        self.waited += 1
+
+    def _stopping(self) -> bool:
+        return bool(self.states) and bool(self._stop_at) and self.states[-1].stage == self._stop_at
+
+    def _clock(self) -> float:
+        return float(len(self.states))
+
+
+@pytest.fixture
+def wish(tiny_bundle: Path, tiny_checkpoint: Path, tmp_path: Path) -> PlanWish:
+    return PlanWish(
+        bundle=tiny_bundle, cache=tmp_path / "plans", sizes=SIZES, checkpoint=tiny_checkpoint, precision="fp32",
+        measured=False,
+    )  # fmt: skip
+
+
+def build(wish: PlanWish, builder: FakeBuilder | None = None, diary: Diary | None = None) -> tuple[Plan, bool]:
+    return build_plan(wish, builder or FakeBuilder(), (diary or Diary()).watcher)
+
+
+def left_in(cache: Path) -> set[str]:
+    """What lies in a cache beside plans."""
+    return {path.name for path in cache.iterdir() if path.name.startswith(".")} - {".lock"}
+
+
+FORMS = [
+    ("10.3.0", None, None, "rows", "stepped"),
+    ("10.3.0", None, FrameShape.UNROLLED, "rows", "unrolled"),
+    pytest.param("10.15.1.29", None, None, "in_place", "stepped", marks=NEEDS_OPSET_24),
+    ("11.2.1.2", AttentionForm.ROWS, FrameShape.UNROLLED, "rows", "unrolled"),
+]
+
+
+@pytest.mark.parametrize(("version", "form", "shape", "attention", "frame"), FORMS)
+def test_a_plan_is_built_verified_and_found(
+    wish: PlanWish, version: str, form: AttentionForm | None, shape: FrameShape | None, attention: str, frame: str
+) -> None:
+    builder, diary = FakeBuilder(version), Diary()
+    plan, built = build(replace(wish, attention=form, shape=shape), builder, diary)
+    assert built
+    about = plan.about
+    assert find_plan(wish.cache, about.key, SIZES) == plan
+    assert (about.attention, about.frame, about.dtype) == (attention, frame, "float32")
+    assert (about.key.bundle, about.key.tensorrt) == (bundle_hash(wish.bundle), version)
+    assert (about.key.device, about.key.architecture, about.key.precision) == ("Orin", "sm_87", "fp32")
+    assert about.voice == str(wish.bundle.resolve())
+    checked = about.verification
+    assert checked is not None
+    assert checked.passed
+    assert (checked.agreement, checked.frames) == (1.0, 16)
+    assert builder.closed == len(about.graphs) == len(builder.orders)
+    assert left_in(wish.cache) == set()
+    assert {path.name for path in plan.folder.iterdir()} == {"plan.json", *(file.file for file in about.files)}
+
+
+def test_profiles_are_what_the_engine_will_ask_for(wish: PlanWish) -> None:
+    builder = FakeBuilder()
+    plan, _ = build(wish, builder)
+    profiles = {str(graph.role): graph.profiles for graph in plan.about.graphs}
+    hidden = builder.orders[0].profile
+    assert profiles["talker"] == ()
+    assert {shape[0][:2] for shape in profiles["step"][0].values()} == {(2, 1)}
+    assert {shape[2][:2] for shape in profiles["step"][0].values()} == {(2, 2)}
+    assert [shape[:2] for shape in profiles["codec"][0]["codes"]] == [(2, 1), (2, 4), (2, 5)]
+    assert [shape[:2] for shape in profiles["prefill"][0]["codec_rows"]] == [(1, 1), (1, 8), (1, 8)]
+    assert hidden == profiles[builder.orders[0].name][0]
+    assert all(order.exact and order.workspace_bytes > 0 for order in builder.orders)
+
+
+def test_the_stepped_frame_has_its_tables(wish: PlanWish) -> None:
+    plan, _ = build(replace(wish, precision="int8", verified=False))
+    tables = load_file(plan.folder / "tables.safetensors")
+    assert set(tables) == {StepTables.HEADS, StepTables.EMBEDDINGS}
+    assert {table.dtype for table in tables.values()} == {np.dtype(np.float16)}
+    assert plan.about.verification is None
+
+
+def test_what_is_there_is_not_built_again(wish: PlanWish) -> None:
+    wish = replace(wish, verified=False)
+    first, _ = build(wish)
+    builder = FakeBuilder()
+    assert build(wish, builder) == (first, False)
+    assert build(replace(wish, sizes=msgspec.structs.replace(SIZES, slots=1)), builder) == (first, False)
+    assert not builder.orders
+    again, built = build(replace(wish, again=True), builder)
+    assert built
+    assert again.folder == first.folder
+    assert len(list(plans(wish.cache))) == 1
+
+
+def test_another_form_than_the_one_there_is_built(wish: PlanWish) -> None:
+    wish = replace(wish, verified=False)
+    build(wish)
+    plan, built = build(replace(wish, shape=FrameShape.UNROLLED))
+    assert built
+    assert [one.about.frame for one in plans(wish.cache)] == ["unrolled"]
+    assert plan.about.frame == "unrolled"
+
+
+def test_what_is_replaced_goes_and_another_precision_stays(wish: PlanWish) -> None:
+    old, _ = build(replace(wish, verified=False))
+    kept, _ = build(replace(wish, verified=False, precision="fp16"))
+    new, _ = build(replace(wish, verified=False), FakeBuilder("10.4.0"))
+    there = {plan.folder for plan in plans(wish.cache)}
+    assert there == {new.folder}, "a new TensorRT loads neither of the old ones"
+    assert {old.folder, kept.folder, new.folder} != there
+    fp16, _ = build(replace(wish, verified=False, precision="fp16"), FakeBuilder("10.4.0"))
+    assert {plan.folder for plan in plans(wish.cache)} == {new.folder, fp16.folder}
+
+
+TROUBLE = [
+    ("Error Code 2: OutOfMemory (Requested size was 123 bytes.)", "memory was too small .* fewer slots"),
+    ("[x.cpp::f] Error Code 1: Cuda Runtime (no CUDA-capable device is detected)", "finds no GPU"),
+    ("Error Code 10: Could not find any implementation for node {A}", "could not build .*node {A}.*--attention rows"),
+    ("write error: No space left on device", "disk was full .* --cache"),
+]
+
+
+@pytest.mark.parametrize(("complaint", "says"), TROUBLE)
+def test_a_failed_build_names_the_remedy_and_leaves_the_old_plan(wish: PlanWish, complaint: str, says: str) -> None:
+    old, _ = build(replace(wish, verified=False))
+    with pytest.raises(BuildError, match=says):
+        build(replace(wish, again=True), FakeBuilder(fail_at="talker", complaints=("first", complaint)))
+    assert list(plans(wish.cache)) == [old]
+    assert left_in(wish.cache) == set()
+
+
+def test_engines_that_speak_otherwise_are_not_used(wish: PlanWish) -> None:
+    old, _ = build(replace(wish, verified=False))
+    with pytest.raises(BuildError, match=r"do not speak as their graphs do .* not used"):
+        build(replace(wish, again=True), FakeBuilder(wrong_by=0.5))
+    assert list(plans(wish.cache)) == [old]
+    plan, _ = build(replace(wish, again=True, verified=False), FakeBuilder(wrong_by=0.5))
+    assert plan.about.verification is None
+
+
+@pytest.mark.parametrize("stage", ["weights", "engine codec", "engine talker", "verification"])
+def test_a_build_can_be_stopped(wish: PlanWish, stage: str) -> None:
+    with pytest.raises(StoppedError):
+        build(wish, None, Diary(stop_at=stage))
+    assert not list(plans(wish.cache))
+    assert left_in(wish.cache) == set()
+
+
+def test_a_full_disk_is_said(wish: PlanWish) -> None:
+    with pytest.raises(BuildError, match=r"the disk of .* is full; make room"):
+        build(wish, FakeBuilder(raising=OSError(errno.ENOSPC, "No space left on device")))
+    assert left_in(wish.cache) == set()
+
+
+def test_leftovers_of_a_build_that_died_are_removed(wish: PlanWish) -> None:
+    (wish.cache / ".building.dead").mkdir(parents=True)
+    (wish.cache / ".building.dead" / "frame.engine").write_bytes(b"half")
+    build(replace(wish, verified=False))
+    assert left_in(wish.cache) == set()
+
+
+def test_progress_only_grows_and_the_next_build_knows_the_time(wish: PlanWish) -> None:
+    first, second = Diary(), Diary()
+    build(wish, None, first)
+    build(replace(wish, again=True, verified=False), None, second)
+    for diary in (first, second):
+        fractions = [state.fraction for state in diary.states]
+        assert fractions == sorted(fractions)
+        assert fractions[-1] == pytest.approx(1.0)
+    assert first.states[0].guessed
+    assert not second.states[0].guessed
+    assert [*dict.fromkeys(state.stage for state in first.states)] == [
+        "weights", "engine codec", "engine prefill", "engine step", "engine talker", "verification",
+    ]  # fmt: skip
+
+
+CHOICES: list[tuple[Callable[[PlanWish], PlanWish], FakeBuilder, str]] = [
+    (lambda wish: replace(wish, precision="fp8"), FakeBuilder(), r"Orin \(sm_87\) cannot multiply fp8"),
+    (lambda wish: wish, FakeBuilder("10.0.1"), r"TensorRT 10\.0\.1 is too old"),
+    (
+        lambda wish: replace(wish, attention=AttentionForm.IN_PLACE, verified=False),
+        FakeBuilder(),
+        r"10\.3\.0 does not know in_place attention .* --attention rows",
+    ),
+    (lambda wish: wish, FakeBuilder(device=replace(ORIN, free_bytes=1 << 20)), "MiB of memory free"),
+    (lambda wish: wish, FakeBuilder(device=BuildError("no GPU")), "no GPU"),
+    (lambda wish: replace(wish, checkpoint=wish.cache), FakeBuilder(), "is no checkpoint; name it with --checkpoint"),
+    (
+        lambda wish: replace(wish, sizes=msgspec.structs.replace(SIZES, positions=1 << 20)),
+        FakeBuilder(),
+        "tables reach 4096 positions",
+    ),
+    (lambda wish: replace(wish, sizes=msgspec.structs.replace(SIZES, positions=16)), FakeBuilder(), "too few; take"),
+]
+
+
+@pytest.mark.parametrize(("change", "builder", "says"), CHOICES)
+def test_what_cannot_work_is_refused_with_the_remedy(
+    wish: PlanWish, change: Callable[[PlanWish], PlanWish], builder: FakeBuilder, says: str
+) -> None:
+    with pytest.raises(BuildError, match=says):
+        build(change(wish), builder)
+    assert not wish.cache.exists() or left_in(wish.cache) == set()
+
+
+def test_the_checkpoint_is_found_beside_the_bundle(wish: PlanWish, tmp_path: Path) -> None:
+    _, built = build(replace(wish, checkpoint=None, verified=False))  # as tests make them, side by side
+    assert built
+    lonely = tmp_path / "lonely" / "bundle"
+    lonely.mkdir(parents=True)
+    for path in wish.bundle.iterdir():
+        (lonely / path.name).symlink_to(path)
+    with pytest.raises(BuildError, match=r"'tiny', which .* was made from, is not at .*lonely/tiny; name it"):
+        build(replace(wish, bundle=lonely, checkpoint=None, again=True))
+
+
+def test_another_checkpoint_is_refused(wish: PlanWish, tmp_path: Path) -> None:
+    from tests.tiny_checkpoint import write_checkpoint
+    from tests.tiny_spec import TinySpec
+
+    other = write_checkpoint(TinySpec(seed=99), tmp_path / "other")
+    with pytest.raises(BuildError, match="is not the checkpoint that"):
+        build(replace(wish, checkpoint=other))
+
+
+def test_weights_below_the_gate_are_refused_unless_forced(wish: PlanWish) -> None:
+    poor = replace(wish, precision="int4", measured=True)
+    with pytest.raises(QualityError, match="--force"):
+        build(poor)
+    plan, _ = build(replace(poor, forced=True))
+    assert plan.about.key.precision == "int4"
