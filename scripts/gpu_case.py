@@ -73,6 +73,8 @@ def main() -> None:
         row["memory_mb"] = None if before_mb is None or after_mb is None else after_mb - before_mb
         if asked.model == "default":
             row |= compare(engine, bundle, config)
+    if asked.backend == "tensorrt":
+        row["bandwidth_gb_s"] = copy_bandwidth_gb_s()
     print(json.dumps(row), flush=True)
 
 
@@ -209,6 +211,27 @@ def said(engine: SpeechEngine) -> tuple[Codes, Pcm]:
 def frame_bytes(precision: str, slots: int) -> float:
     """What a frame of the 0.6B shape must read; caches are float16."""
     return Shape().frame_bytes(BITS[precision], slots, CONTEXT_ROWS, 2, HEAD_BITS.get(precision, 0.0))
+
+
+def copy_bandwidth_gb_s(size_bytes: int = 1 << 28, copies: int = 20) -> float | None:
+    """Bytes read and written a second, GB/s; for devices without PyTorch. None where the memory is not there."""
+    from cuda.bindings import runtime
+
+    places = [runtime.cudaMalloc(size_bytes) for _ in range(2)]
+    if any(int(error) for error, _ in places):
+        return None
+    (_, source), (_, target) = places
+    kind = runtime.cudaMemcpyKind.cudaMemcpyDeviceToDevice
+    runtime.cudaMemcpy(target, source, size_bytes, kind)
+    runtime.cudaDeviceSynchronize()
+    began = time.perf_counter()
+    for _ in range(copies):
+        runtime.cudaMemcpyAsync(target, source, size_bytes, kind, 0)
+    runtime.cudaDeviceSynchronize()
+    took_s = time.perf_counter() - began
+    for _, place in places:
+        runtime.cudaFree(place)
+    return 2 * size_bytes * copies / took_s / 1e9
 
 
 def used_mb() -> float | None:

@@ -8,7 +8,10 @@ stages, the time. Does not know: PyTorch, TensorRT, ONNX Runtime; it needs Pytho
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -17,7 +20,7 @@ from collections import deque
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from scripts.gpu_report import aims, table
+from scripts.gpu_report import aims, table, with_roofline
 from scripts.gpu_stages import STAGES, Stage, find_python
 
 TOTAL_S: Final = 530.0
@@ -54,11 +57,14 @@ def main() -> int:
         print(f"== {stage.name} (at most {box_s:.0f} s)", file=sys.stderr, flush=True)
         reports.append(run_stage(stage, box_s, smoke=options.smoke))
         print(f"   {_line(reports[-1])}", file=sys.stderr, flush=True)
-    rows = [row for report in reports for row in report.rows]
+    rows = with_roofline([row for report in reports for row in report.rows])
     print(table(rows))
     print()
     for report in reports:
         print(_line(report))
+    for row in rows:
+        if told := row.get("fault") or row.get("missing"):
+            print(f"{row['case']}, {row.get('precision', row.get('dtype'))}, {row['slots']} slots: {told}")
     judged = aims(rows)
     for aim in judged:
         print(f"aim: {aim['aim']}: {aim['found']}")
@@ -78,9 +84,27 @@ def run_stage(stage: Stage, box_s: float, *, smoke: bool) -> Report:
         return report
     words = [python, "-m", stage.module, *stage.words, "--budget-s", f"{max(box_s - _FALL_S, 1.0):.0f}"]
     began = time.monotonic()
-    child = subprocess.Popen(
-        [*words, *(["--smoke"] if smoke else [])], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    with subprocess.Popen(
+        [*words, *(["--smoke"] if smoke else [])],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as child:
+        try:
+            _follow(child, report, box_s)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)  # and what it may have left running on the device
+    faults = [row for row in report.rows if "fault" in row]
+    if faults and report.status == "done":
+        report.status, report.reason = "failed", f"{len(faults)} of {len(report.rows)} cases"
+    report.seconds = round(time.monotonic() - began, 1)
+    return report
+
+
+def _follow(child: subprocess.Popen[str], report: Report, box_s: float) -> None:
+    """Read what a stage prints until it ends, or end it."""
     complaints: deque[str] = deque(maxlen=200)
     readers = [
         threading.Thread(target=_collect, args=(child.stdout, report), daemon=True),
@@ -91,17 +115,14 @@ def run_stage(stage: Stage, box_s: float, *, smoke: bool) -> Report:
     try:
         code = child.wait(box_s)
     except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()
+        os.killpg(child.pid, signal.SIGKILL)
         report.status, report.reason = "stopped", f"it took longer than {box_s:.0f} s"
-    else:
-        if code != 0:
-            last = next((line.strip() for line in reversed(complaints) if line.strip()), "no word of why")
-            report.status, report.reason = "failed", f"exit code {code}: {last}"
+        code = 0
     for reader in readers:
         reader.join(1.0)
-    report.seconds = round(time.monotonic() - began, 1)
-    return report
+    if code != 0:
+        last = next((line.strip() for line in reversed(complaints) if line.strip()), "no word of why")
+        report.status, report.reason = "failed", f"exit code {code}: {last}"
 
 
 def _collect(lines: Any, report: Report) -> None:

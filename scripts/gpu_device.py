@@ -39,8 +39,6 @@ def main() -> None:
         "temperatures_c": reading.temperatures_c, "power_w": reading.power_w, "power_mode": reading.power_mode,
         "throttled": reading.throttled, "memory_total_bytes": reading.memory_total_bytes,
     }), flush=True)  # fmt: skip
-    if gpu != "present":
-        print(json.dumps({"missing": gpu}), flush=True)
 
 
 def _versions() -> dict[str, str]:

@@ -77,10 +77,8 @@ def main() -> None:
         if left_s < _LEAST_S:
             print(json.dumps({"missing": f"no time left for {len(cases) - number} of {len(cases)} cases"}), flush=True)
             return
-        print(
-            run(case, "cpu" if options.smoke else options.backend, min(left_s, _MOST_S), smoke=options.smoke),
-            flush=True,
-        )
+        backend = "cpu" if options.smoke else options.backend
+        print(run(case, backend, min(left_s, _MOST_S), smoke=options.smoke), flush=True)
 
 
 def run(case: Case, backend: str, left_s: float, *, smoke: bool) -> str:

@@ -22,7 +22,8 @@ COLUMNS: Final = {
     "codec_ms": "codec ms/frame",
     "ttfa_ms": "TTFA ms",
     "agreement": "same codes",
-    "pcm_error": "sound error",
+    "same_speech": "same speech",
+    "sound_error": "sound error",
     "memory_mb": "MB",
     "build_s": "build s",
 }
@@ -31,6 +32,15 @@ MOST_GAP: Final = 0.02
 LEAST_SPEEDUP: Final = 3.0
 MOST_MEMORY_MB: Final = 1200.0
 _TORCH: Final = "PyTorch CUDA graph"
+
+
+def with_roofline(rows: list[Row]) -> list[Row]:
+    """Rows that tell what a frame reads, with the share of the device's measured bandwidth that its time stands for."""
+    measured = [row["bandwidth_gb_s"] for row in rows if row.get("bandwidth_gb_s")]
+    for row in rows:
+        if measured and "frame_bytes" in row and "frame_ms" in row:
+            row["roofline"] = row["frame_bytes"] / max(measured) / 1e6 / row["frame_ms"]
+    return rows
 
 
 def table(rows: list[Row]) -> str:
