@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-_ENGINE: Final = ("numpy", "onnx", "onnxruntime", "msgspec", "safetensors", "ml_dtypes", "tokenizers")
+_ENGINE: Final = ("numpy", "onnx", "onnxruntime", "msgspec", "safetensors", "ml_dtypes", "tokenizers", "rich")
 _ASKS: Final = """
 import importlib.util, sys
 def there(name):
