@@ -13,7 +13,10 @@ import contextlib
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Final, NoReturn
+
+from app import quick
 
 TRACEBACK_VARIABLE: Final = "SPEAKD_TRACEBACK"
 """Environment variable: 1 shows where a failure comes from."""
@@ -24,7 +27,9 @@ def main() -> NoReturn:
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # until sound is under way there is nothing to save
     try:
-        code = _run()
+        code = quick.speak(sys.argv[1:], str(Path(__file__).resolve().parent.parent))
+        if code is None:
+            code = _run()
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from app import voice_section
 from app.server_config import LimitsConfig, LogConfig, Section, SecurityConfig, ServerConfig
 from engines.engine_config import EngineConfig
 from engines.errors import SpeechError
@@ -32,11 +33,11 @@ class ConfigError(SpeechError):
 class VoiceConfig(Section, frozen=True):
     """What is spoken with where the command does not say."""
 
-    bundle: str = "engines/voices/default/bundle"
+    bundle: str = voice_section.BUNDLE
     """Directory; relative to the directory of the configuration file."""
-    speaker: str = ""
+    speaker: str = voice_section.SPEAKER
     """Name of a speaker of the bundle; empty: its first."""
-    language: str = "auto"
+    language: str = voice_section.LANGUAGE
 
 
 class EngineSection(Section, frozen=True):

@@ -172,7 +172,8 @@ class Daemon:
         gc.collect()
         gc.freeze()  # what is here now stays: no collection needs to walk it while the loop waits
         self.notify.ready(self.pulse.summary())
-        self.services.loudspeaker.open()
+        if server_path(config.server.socket) is not None or config.security.loudspeaker_over_tcp:
+            self.services.loudspeaker.open()
         self.ready.set()
         _log.info("ready", voices=self.services.voices.names)
 

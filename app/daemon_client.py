@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 
 from app.block import HEADER
+from app.client_places import SPEAK_PATH
 from app.messages import (
     PROTOCOL,
     ContextDone,
@@ -55,7 +56,7 @@ async def find_daemon(wishes: Wishes) -> SmallWebSocket | None:
             continue
         mark = mark or fingerprint(wishes.bundle)
         with contextlib.suppress(OSError, SpeechError, asyncio.TimeoutError):
-            socket = await asyncio.wait_for(SmallWebSocket.open(path, "/v1/speak", PROTOCOL), _PATIENCE_S)
+            socket = await asyncio.wait_for(SmallWebSocket.open(path, SPEAK_PATH, PROTOCOL), _PATIENCE_S)
             if socket.headers.get(MODELS_HEADER.lower(), "").split(",")[0] == mark and await _greets(socket):
                 return socket
             socket.close()

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+import structlog
+
 from app.config import PlaybackConfig
 from app.messages import PlaybackState, ProtocolError
 from app.player_process import PlayerProcess
@@ -21,6 +23,7 @@ from app.sink import SinkError
 from app.socket_sink import Listening
 from engines.contract import Pcm
 
+_log: Final = structlog.stdlib.get_logger("speakd")
 _AHEAD_MS: Final = 500
 """Sound on its way to the player, beyond what that holds itself."""
 Tell = Callable[[PlaybackState, float, "str | None"], None]
@@ -145,6 +148,7 @@ class LocalSink:
         """What the player says."""
         if isinstance(said, Sounding):
             self.first_sample_at, self._device = said.at_s, said.device
+            _log.debug("playing", at_ms=round(1000 * said.at_s, 3), device=said.device)
             self._tell("playing", said.at_s, said.device)
         elif isinstance(said, Taken):
             self._owed -= said.samples

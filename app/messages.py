@@ -11,9 +11,10 @@ from typing import Annotated, Any, Final, Literal, get_args
 import msgspec
 from msgspec import Meta
 
+from app import client_places
 from engines.errors import SpeechError
 
-PROTOCOL: Final = "speakd.v1"
+PROTOCOL: Final = client_places.PROTOCOL
 MAX_CONTEXT_ID: Final = 64
 """Characters."""
 MAX_INSTRUCT: Final = 2000

@@ -23,13 +23,13 @@ from websockets.exceptions import NegotiationError
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
+from app.client_places import SPEAK_PATH
 from app.connection import FULL, NOT_AUTHORISED, RESTARTING, TRY_LATER, Connection
 from app.http_pages import GUARDED, Sources, answer, problem, target
 from app.messages import PROTOCOL
 from app.services import Services
 from app.socket_path import MODELS_HEADER
 
-SPEAK_PATH: Final = "/v1/speak"
 _ONCE: Final = ("Host", "Origin", "Authorization")
 """Headers that decide who may come in."""
 _CHECK_S: Final = 1.0

@@ -1,0 +1,264 @@
+"""`speak` at once: a plain text, said by a daemon that runs, on its own loudspeaker.
+
+Purpose: have the first sample in the device before a person notices that anything had to start. A bare interpreter
+(`python -I -S`) runs this in the time in which the whole command would still be importing; whatever it does not know
+it leaves to that, untouched: other options, other voices, a machine without a daemon, a daemon without a loudspeaker.
+It imports only what a bare interpreter has or finds in no time, and what takes longer while the daemon works. Knows:
+the protocol as far as it says it, Unix sockets. Does not know: sound, TOML, the other options.
+"""
+
+from __future__ import annotations
+
+import _socket
+import os
+import select
+import sys
+from binascii import b2a_base64
+
+from app import client_places, quick_options, websocket_frames
+from app.voice_section import read_voice_section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, NoReturn
+
+_CONTEXT = "speak"
+_PIECE = 8192
+"""Characters of one message."""
+_READ_BYTES = 65536
+_PATIENCE_S = 1.0
+"""A daemon that does not greet us by then is not waited for."""
+_INTERRUPTED = 128 + 15
+"""Exit code: somebody with `--now` wanted to be heard."""
+
+
+class Unable(Exception):  # noqa: N818
+    """This is for the whole command to do, or to explain; nothing was heard, and no text was read."""
+
+
+class Failed(Exception):  # noqa: N818
+    """It failed for good; the message is one sentence."""
+
+
+def main(arguments: list[str], root: str) -> NoReturn:
+    """For `scripts/speak`: speak, or become the whole command."""
+    import _signal  # type: ignore[import-not-found]
+
+    if _signal.getsignal(_signal.SIGINT) is not _signal.SIG_IGN:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # the daemon falls silent when this process ends
+    code = speak(arguments, root)
+    if code is not None:
+        os._exit(code)
+    setup = root + "/scripts/setup"
+    nowhere = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
+    child = os.posix_spawn(setup, [setup], os.environ, file_actions=nowhere)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code:
+        os._exit(code if code > 0 else 128 - code)
+    whole = root + "/.venv/bin/speak"
+    os.execv(whole, [whole, *arguments])
+
+
+def speak(arguments: list[str], root: str) -> int | None:
+    """Speak, and return the exit code; None where the whole command must do it. Nothing has happened then."""
+    try:
+        wishes = quick_options.parse(arguments)
+        if wishes is None or (not wishes.words and (sys.stdin is None or os.isatty(0))):
+            return None
+        voice = _configured_voice(root + "/config.toml", root)
+        talk = _find_daemon(voice["fingerprint"])
+        return _Conversation(talk, wishes, voice).run()
+    except Unable:
+        return None
+    except Failed as error:
+        line = " ".join(str(error).split())
+        os.write(2, f"speak: {line}\n".encode(errors="replace"))
+        return 1
+
+
+def _configured_voice(file: str, root: str) -> dict[str, str]:
+    """The `[voice]` that the whole command would find, with its model's fingerprint. Raises `Unable`."""
+    text = ""
+    try:
+        with open(file, encoding="utf-8") as lines:  # noqa: PTH123
+            text = lines.read()
+    except FileNotFoundError:
+        pass
+    except (OSError, UnicodeDecodeError):
+        raise Unable from None
+    voice = read_voice_section(text)
+    if voice is None or not voice["bundle"] or voice["bundle"].startswith("~"):
+        raise Unable
+    place = os.path.dirname(os.path.realpath(file)) if text else root  # noqa: PTH120
+    voice["fingerprint"] = client_places.fingerprint(os.path.join(place, voice["bundle"]))  # noqa: PTH118
+    if not voice["fingerprint"]:
+        raise Unable
+    return voice
+
+
+def _find_daemon(fingerprint: str) -> _Talk:
+    """A daemon with this model. Raises `Unable`."""
+    for path in client_places.client_sockets():
+        try:
+            talk = _Talk(path)
+        except (OSError, ValueError):
+            continue
+        if talk.headers.get(client_places.MODELS_HEADER.lower(), "").split(",")[0] == fingerprint:
+            return talk
+        talk.close()
+    raise Unable
+
+
+class _Talk:
+    """A WebSocket to a daemon."""
+
+    def __init__(self, path: str) -> None:
+        """Raises `OSError` or `ValueError` where nobody is there who knows us."""
+        self.socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
+        self.socket.settimeout(_PATIENCE_S)
+        self.socket.connect(path)
+        key = b2a_base64(os.urandom(16), newline=False)
+        self.socket.sendall(websocket_frames.handshake(client_places.SPEAK_PATH, client_places.PROTOCOL, key))
+        self._held = bytearray()
+        while (end := self._held.find(b"\r\n\r\n")) < 0:
+            self._take(ValueError("no handshake"))
+        status, self.headers = websocket_frames.parse_head(bytes(self._held[:end]))
+        del self._held[: end + 4]
+        if " 101 " not in status:
+            raise ValueError(status)
+        self.socket.settimeout(None)
+
+    def say(self, kind: str, fields: str = "") -> bytes:
+        """A message about our one context, as a frame."""
+        message = f'{{"type":"{kind}","context":"{_CONTEXT}"{fields}}}'
+        return websocket_frames.client_frame(websocket_frames.TEXT, message.encode())
+
+    def send(self, data: bytes) -> None:
+        """Raises `Unable` where the daemon has gone."""
+        try:
+            self.socket.sendall(data)
+        except OSError:
+            raise Unable from None
+
+    def hear(self) -> Iterator[dict[str, Any]]:
+        """Wait for something, and take apart what came. Raises `Unable` when the daemon closes."""
+        import json  # takes as long as the daemon needs to answer; by now it is at work
+
+        self._take(Unable())
+        while (frame := websocket_frames.take_frame(self._held)) is not None:
+            kind, payload = frame
+            if kind == websocket_frames.TEXT:
+                yield json.loads(payload)
+            elif kind == websocket_frames.PING:
+                self.send(websocket_frames.client_frame(websocket_frames.PONG, payload))
+            elif kind == websocket_frames.CLOSE:
+                raise Unable
+
+    def close(self) -> None:
+        """Hang up; the daemon falls silent."""
+        self.socket.close()
+
+    def _take(self, at_end: Exception) -> None:
+        try:
+            data = self.socket.recv(_READ_BYTES)
+        except OSError:
+            data = b""
+        if not data:
+            raise at_end
+        self._held += data
+
+
+class _Conversation:
+    """One text, one context, from its first word to its last sample."""
+
+    def __init__(self, talk: _Talk, wishes: quick_options.QuickWishes, voice: dict[str, str]) -> None:
+        self._talk = talk
+        self._wishes = wishes
+        self._voice = voice
+        self._to_read = False
+        """Standard input is to be read: the context is open."""
+        self._heard = False
+        """Something was heard, or read: from here on this process must see it through."""
+        self._error = ""
+
+    def run(self) -> int:
+        """Returns the exit code. Raises `Unable`, `Failed`."""
+        try:
+            self._talk.send(self._opening())
+            while (code := self._read_and_listen() if self._to_read else self._listen()) is None:
+                pass
+            return code
+        except (Unable, ImportError, KeyError, ValueError):
+            if self._heard:
+                raise Failed("the daemon has gone") from None
+            raise Unable from None
+        finally:
+            self._talk.close()
+
+    def _opening(self) -> bytes:
+        from _json import encode_basestring_ascii as quoted
+
+        values, voice = self._wishes.values, self._voice
+        name = values.get("voice") or voice["speaker"]
+        fields = f',"play":"local","language":{quoted(values.get("language") or voice["language"])}'
+        fields += f',"voice":{quoted(name)}' if name else ""
+        fields += f',"instruct":{quoted(values["instruct"])}' if "instruct" in values else ""
+        fields += f',"sampling":{{"seed":{int(values["seed"])}}}' if "seed" in values else ""
+        fields += ',"now":true' if self._wishes.now else ""
+        return self._talk.say("context.start", fields) + (
+            self._text(" ".join(self._wishes.words)) + self._talk.say("end") if self._wishes.words else b""
+        )
+
+    def _text(self, text: str) -> bytes:
+        from _json import encode_basestring_ascii as quoted
+
+        pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
+        return b"".join(self._talk.say("text", f',"text":{quoted(piece)}') for piece in pieces)
+
+    def _listen(self) -> int | None:
+        """Take what the daemon says; the exit code once all is said."""
+        for event in self._talk.hear():
+            kind = event["type"]
+            if kind == "context.started":
+                self._to_read = self._heard = not self._wishes.words
+            elif kind == "playback":
+                self._heard = self._heard or event["state"] != "waiting"
+            elif kind == "error":
+                if not self._heard:
+                    raise Unable
+                self._error = self._error or str(event["message"])
+            elif kind == "context.done":
+                if event["outcome"] == "cancelled":
+                    return _INTERRUPTED
+                if self._error:
+                    raise Failed(self._error)
+                return 0
+        return None
+
+    def _read_and_listen(self) -> int | None:
+        """Standard input as it comes, while the daemon speaks; then only the daemon."""
+        from app.text_input import TextDecoder, TextInputError
+
+        self._to_read = False
+        decoder = TextDecoder()
+        poll = select.poll()
+        poll.register(self._talk.socket.fileno(), select.POLLIN)
+        poll.register(0, select.POLLIN)
+        while True:
+            ready = dict(poll.poll())
+            if self._talk.socket.fileno() in ready and (code := self._listen()) is not None:
+                return code
+            if 0 not in ready:
+                continue
+            try:
+                data = os.read(0, _READ_BYTES)
+                text = decoder.feed(data) if data else decoder.finish()
+            except TextInputError as error:
+                raise Failed(str(error)) from None
+            except OSError as error:
+                raise Failed(f"cannot read standard input: {error.strerror}") from None
+            self._talk.send(self._text(text))
+            if not data:
+                self._talk.send(self._talk.say("end"))
+                return None
