@@ -160,8 +160,10 @@ class SpeakingContext:
             else SocketSink(planned.audio, pace, pools.audio, send, clock)
         )
         self._text = TextStream(config.limits.context_idle_s, lambda: self._sink.listening.last_block_at or 0.0)
+        self._front_end: FrontEnd | None = None
         self._session: SpeechSession | None = None
         self._cancelled = False
+        self._over = False
         self._work: asyncio.Task[None] | None = None
         self.spoken: Final[list[str]] = []
         """The text, where the configuration wants it in the log."""
@@ -218,6 +220,8 @@ class SpeakingContext:
             _log.exception("a context failed")
             error = ProtocolError("internal", f"internal error ({type(failure).__name__}); the daemon's log says more")
         finally:
+            self._over = True
+            self._release()
             await self._sink.abort()
             self._plan.voice.model.leave()
         return self._report(error)
@@ -227,10 +231,11 @@ class SpeakingContext:
         if self._cancelled:
             return
         await self._sink.begin()
-        front_end, ids = await self._pools.text.run(self._open)
+        ids = await self._pools.text.run(self._open)
+        assert self._front_end is not None
         self._session = SpeechSession(
             client=model.client.share(self._owner),
-            front_end=front_end,
+            front_end=self._front_end,
             executor=self._pools.text,
             sink=self._sink,
             request=replace(self._plan.request, instruct_ids=ids),
@@ -240,10 +245,18 @@ class SpeakingContext:
             self._session.cancel()
         await self._session.run(aiter(self._text))
 
-    def _open(self) -> tuple[FrontEnd, tuple[int, ...]]:
+    def _open(self) -> tuple[int, ...]:
+        """On the text pool: the front end, and the ids of the instruct message."""
         reader = self._plan.voice.model.reader
         ids = reader.instruct_ids(self._plan.instruct) if self._plan.instruct else ()
-        return reader.front_end(self._plan.request.language), ids
+        self._front_end = reader.front_end(self._plan.request.language)
+        if self._over:  # the context was cancelled meanwhile, and found nothing to release
+            self._release()
+        return ids
+
+    def _release(self) -> None:
+        if self._front_end is not None:
+            self._plan.voice.model.reader.release(self._front_end)
 
     def _report(self, error: ProtocolError | None) -> ContextReport:
         session, listening = self._session, self._sink.listening

@@ -15,6 +15,7 @@ import logging
 import os
 import signal
 import sys
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Final, NoReturn
@@ -22,6 +23,7 @@ from typing import Final, NoReturn
 import structlog
 
 from app import logs, security
+from app.bundle_reader import BundleReader
 from app.config import Config, ConfigError, load_config
 from app.context import Pools
 from app.device_watch import DeviceWatch
@@ -38,6 +40,7 @@ from app.server import SpeakServer
 from app.services import Services
 from app.socket_path import server_path
 from app.systemd_notify import SystemdNotify
+from app.text_process import TextProcess
 from app.threads import in_thread
 from app.voices import OpenModel, VoiceModel, VoiceTable, open_model
 from engines.errors import SpeechError
@@ -57,7 +60,7 @@ class Daemon:
         config: Config,
         config_file: Path | None,
         notify: SystemdNotify | None = None,
-        opener: OpenModel = open_model,
+        opener: OpenModel | None = None,
     ) -> None:
         """Raises `ConfigError` for what cannot be served."""
         check_sizes(config)
@@ -69,6 +72,9 @@ class Daemon:
             audio=kind("audio", workers=config.audio.workers, max_waiting=config.audio.max_waiting),
         )
         self._figures = BoundedExecutor("figures", workers=1, max_waiting=8)
+        self._text = TextProcess(pools.text, config.server.stall_s / 2) if config.server.offload else None
+        if opener is None:
+            opener = partial(open_model, open_reader=self._text.reader if self._text else BundleReader)
         self.services = Services(
             config=config,
             guard=security.open_guard(config),
@@ -80,7 +86,7 @@ class Daemon:
             loudspeaker=LocalLoudspeaker(config.playback),
         )
         self.notify = notify or SystemdNotify()
-        self.pulse = Pulse(self.services, self.notify)
+        self.pulse = Pulse(self.services, self.notify, self._text)
         metrics = self.services.metrics
         self.server = SpeakServer(
             self.services,
@@ -97,6 +103,9 @@ class Daemon:
         metrics.watch("speakd_contexts_open", "Contexts open", lambda: self.services.gate.contexts)
         metrics.watch("speakd_connections", "Connections of any kind", lambda: self.services.gate.connections)
         metrics.watch("speakd_tasks", "Tasks of the event loop", lambda: len(asyncio.all_tasks(self._loop)))
+        text = self._text
+        if text is not None:
+            metrics.watch("speakd_text_worker_deaths", "Text workers that died, in all", lambda: text.deaths)
         metrics.watch_parts((pools.text, pools.audio), self._models)
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
@@ -208,11 +217,12 @@ class Daemon:
             task.cancel()
         for pool in (services.pools.text, services.pools.audio, self._figures):
             pool.shutdown(cancel_futures=True, wait=False)
-        closing = [asyncio.ensure_future(in_thread("closing", model.engine.close)) for model in self._models()]
+        ends = [model.engine.close for model in self._models()] + ([self._text.end] if self._text else [])
+        closing = [asyncio.ensure_future(in_thread("closing", end)) for end in ends]
         if closing:
             _, late = await asyncio.wait(closing, timeout=_CLOSE_S)
             if late:
-                _log.error("an engine did not end; leaving it behind")
+                _log.error("an engine or the text worker did not end; leaving it behind")
         self.notify.close()
         _log.info("stopped")
 

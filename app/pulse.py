@@ -17,6 +17,7 @@ import structlog
 from app.http_pages import Condition
 from app.services import Services
 from app.systemd_notify import SystemdNotify
+from app.text_process import TextProcess
 
 _BEAT_S: Final = 0.1
 _STATUS_S: Final = 10.0
@@ -26,9 +27,10 @@ _log: Final = structlog.stdlib.get_logger("speakd")
 class Pulse:
     """Belongs to the event loop."""
 
-    def __init__(self, services: Services, notify: SystemdNotify) -> None:
+    def __init__(self, services: Services, notify: SystemdNotify, text: TextProcess | None = None) -> None:
         self._services = services
         self._notify = notify
+        self._text = text
         self.failure: str | None = None
         """Why an engine has ended, if one has."""
         self._progress: dict[str, tuple[int, float]] = {}
@@ -45,6 +47,8 @@ class Pulse:
                 return Condition(False, f"{model.info.name}: {state.failure}")
             if state.busy_s > self._services.config.server.stall_s:
                 return Condition(False, f"{model.info.name}: the engine has been stuck for {state.busy_s:.0f} s")
+        if self._text is not None and self._text.failure is not None:
+            return Condition(False, self._text.failure)
         for name, (_, since) in self._progress.items():
             stuck_s = time.monotonic() - since
             if stuck_s > self._services.config.server.stall_s:
@@ -78,6 +82,8 @@ class Pulse:
             self._services.metrics.loop_was_late(max(now - due, 0.0))
             self._note_failure(stop)
             self._note_progress()
+            if self._text is not None:
+                self._text.look_after()
             if patience_s is not None and now - fed >= patience_s / 4 and self.health().ok:
                 fed = now
                 self._notify.watchdog()

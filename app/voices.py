@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
+from app.bundle_reader import BundleReader, Reader
 from app.config import Config
 from app.engine_client import Engine, EngineClient
 from app.executor import BoundedExecutor
-from app.session import FrontEnd
 from app.socket_path import fingerprint
 from app.threads import in_thread
 from engines.contract import EngineStatistics, VoiceInfo
 from engines.errors import SpeechError
-from engines.voice_files import reads_while_speaking
 
 
 class VoiceError(SpeechError):
@@ -44,18 +43,6 @@ class ServedEngine(Engine, Protocol):
 
     def close(self) -> None:
         """Cancel what is left and end; idempotent."""
-        ...
-
-
-class Reader(Protocol):
-    """How a bundle's voice reads; `app.front_end` has it. To be used on the text pool only."""
-
-    def front_end(self, language: str) -> FrontEnd:
-        """For one stream of text."""
-        ...
-
-    def instruct_ids(self, instruct: str) -> tuple[int, ...]:
-        """Ids of an instruct message."""
         ...
 
 
@@ -92,6 +79,7 @@ class VoiceModel:
     async def retire(self) -> None:
         """Wait for those who use it, then close it."""
         await self._left.wait()
+        self.reader.close()
         await in_thread("closing", self.engine.close)
 
 
@@ -157,38 +145,22 @@ class VoiceTable:
         self.voices[voice.name.lower()] = voice
 
 
-class BundleReader:
-    """The front end of one bundle, opened once; its tokenizer belongs to the text pool's one thread."""
-
-    def __init__(self, bundle: Path) -> None:
-        """Raises `BundleError`."""
-        from app.front_end import TextFrontEnd
-
-        self._opened = TextFrontEnd.open(bundle)
-        self._words = reads_while_speaking(bundle)
-        warm = self.front_end("english")  # the first text pays for tables that are built on first use
-        warm.feed("On 3 May 2026 it cost $12.50, or about 7 km. Warm?")
-        warm.finish()
-
-    def front_end(self, language: str) -> FrontEnd:
-        """For one stream of text."""
-        return self._opened.fresh(language=language, words=self._words)
-
-    def instruct_ids(self, instruct: str) -> tuple[int, ...]:
-        """Ids of an instruct message."""
-        return self._opened.instruct_ids(instruct)
-
-
-async def open_model(bundle: str, config: Config, text: BoundedExecutor) -> VoiceModel:
-    """Open a bundle and warm it up, off the loop. Raises `SpeechError`."""
+async def open_model(
+    bundle: str, config: Config, text: BoundedExecutor, open_reader: Callable[[Path], Reader] = BundleReader
+) -> VoiceModel:
+    """Open a bundle and warm it up, off the loop; `open_reader` is called on the text pool. Raises `SpeechError`."""
     opening = asyncio.ensure_future(in_thread("opening", lambda: _open_engine(Path(bundle), config)))
     try:
-        reader = await text.run(BundleReader, Path(bundle))
+        reader = await text.run(open_reader, Path(bundle))
     except BaseException:
         with contextlib.suppress(SpeechError):
             (await opening).close()
         raise
-    engine = await opening
+    try:
+        engine = await opening
+    except BaseException:
+        reader.close()
+        raise
     client = EngineClient(engine, max_active=config.server.slots, max_waiting=config.server.max_contexts)
     return VoiceModel(bundle, engine, reader, client)
 

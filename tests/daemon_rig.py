@@ -24,6 +24,7 @@ from app.daemon import Daemon
 from app.engine_client import EngineClient
 from app.executor import BoundedExecutor
 from app.messages import PROTOCOL
+from app.session import FrontEnd
 from app.sink import to_pcm16
 from app.systemd_notify import SystemdNotify
 from app.voices import VoiceModel
@@ -92,11 +93,23 @@ class LetterFrontEnd:
 
 
 class LetterReader:
+    def __init__(self) -> None:
+        self.streams: set[FrontEnd] = set()
+        self.closed = False
+
     def front_end(self, language: str) -> LetterFrontEnd:
-        return LetterFrontEnd()
+        front_end = LetterFrontEnd()
+        self.streams.add(front_end)
+        return front_end
 
     def instruct_ids(self, instruct: str) -> tuple[int, ...]:
         return (1,)
+
+    def release(self, front_end: FrontEnd) -> None:
+        self.streams.discard(front_end)
+
+    def close(self) -> None:
+        self.closed = True
 
 
 def fakes(*engines: ServedFakeEngine) -> Callable[..., Coroutine[Any, Any, VoiceModel]]:

@@ -1,0 +1,298 @@
+"""The daemon's side of the text worker: begun once, asked by the text pool's thread, begun again when it dies.
+
+Purpose: `TextProcess` keeps one worker alive and gives out `RemoteReader`s, which have what a `Reader` has and work in
+that process. Streams that were open when it died are lost, and say so. Knows: processes, the messages. Does not know:
+text, contexts. All waiting is bounded by `patience_s`, all work by the pool that does the asking.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from app.executor import BoundedExecutor, ExecutorClosedError, ExecutorFullError
+from app.text_messages import (
+    ANSWERS,
+    Answer,
+    Begin,
+    Close,
+    Early,
+    Failed,
+    Feed,
+    Finish,
+    Forget,
+    Ids,
+    Instruct,
+    Open,
+    Pieces,
+    Request,
+    receive,
+    send,
+)
+from app.text_piece import TextPiece
+from engines.errors import BundleError, SpeechError
+
+if TYPE_CHECKING:
+    from app.session import FrontEnd
+
+_ROOT: Final = Path(__file__).resolve().parent.parent
+_NOT_ITS_OWN: Final = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID")
+"""Of the environment: what the service manager says to the daemon alone."""
+_AGAIN_S: Final = 1.0
+"""Between attempts to begin a worker that does not start."""
+_END_S: Final = 0.2
+_LOST: Final = "the process that reads text died under way, and another was begun; start the context again"
+_log: Final = structlog.stdlib.get_logger("speakd")
+
+
+class TextWorkerError(SpeechError):
+    """The text worker died, hung or did not start."""
+
+
+class TextProcess:
+    """One worker process. What waits for it belongs on the pool; `look_after` belongs to the loop."""
+
+    def __init__(self, pool: BoundedExecutor, patience_s: float) -> None:
+        """`patience_s`: a worker that takes longer for one request is taken for stuck, and killed."""
+        self._pool = pool
+        self._patience_s = patience_s
+        self._process: subprocess.Popen[bytes] | None = None
+        self._link: socket.socket | None = None
+        self._asking = threading.Lock()
+        self._numbers = itertools.count()
+        self._bundles: dict[int, str] = {}
+        self._errands: deque[Request] = deque()
+        """What has to be said before the next request; bounded by the streams and readers there were."""
+        self._life = 0
+        self._ending = False
+        self._due = False
+        self._not_before = 0.0
+        self.deaths = 0
+        self.failure: str | None = None
+        """Why no worker can be begun, if so."""
+
+    @property
+    def pid(self) -> int | None:
+        """Of the worker, while there is one."""
+        return self._process.pid if self._process is not None else None
+
+    def reader(self, bundle: Path) -> RemoteReader:
+        """Open a bundle's front end in the worker. Raises `BundleError`, `TextWorkerError`."""
+        number = next(self._numbers)
+        opening = Open(number, str(bundle.resolve()))
+        self.ask(opening)
+        self._bundles[number] = opening.bundle
+        return RemoteReader(self, number)
+
+    def number(self) -> int:
+        """For a new stream."""
+        return next(self._numbers)
+
+    @property
+    def life(self) -> int:
+        """Which worker is being asked: what one was told, the next does not know."""
+        return self._life
+
+    def ask(self, request: Request, life: int | None = None) -> Answer:
+        """Ask and wait; with `life`, only the worker of that life. Raises `TextWorkerError`, `BundleError`."""
+        with self._asking:
+            if life is None:
+                self._live()
+            elif life != self._life:
+                raise TextWorkerError(_LOST)
+            self._run_errands()
+            answer = self._exchange(request)
+        if isinstance(answer, Failed):
+            if answer.kind == "bundle":
+                raise BundleError(answer.message)
+            raise RuntimeError(f"in the text worker: {answer.message}")
+        return answer
+
+    def tell(self, errand: Request) -> None:
+        """Have something said that needs no answer. Never waits; from any thread."""
+        self._errands.append(errand)
+        self._later()
+
+    def close_reader(self, number: int) -> None:
+        """A reader is not needed any more. Never waits; from any thread."""
+        self._bundles.pop(number, None)
+        self.tell(Close(number))
+
+    def look_after(self) -> None:
+        """To be called now and then: a worker that died is replaced, so that the next context need not wait for it."""
+        process = self._process
+        lives = process is not None and process.poll() is None
+        if not lives and self._bundles and time.monotonic() >= self._not_before:
+            self._not_before = time.monotonic() + _AGAIN_S
+            self._later()
+
+    def end(self) -> None:
+        """End the worker and wait for it, not for long; idempotent."""
+        self._ending = True
+        process, link = self._process, self._link
+        if link is not None:
+            with contextlib.suppress(OSError):
+                link.shutdown(socket.SHUT_RDWR)  # wakes the pool's thread too, should it wait for an answer
+        if process is not None:
+            try:
+                process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if link is not None:
+            link.close()
+
+    # -- inside, while asking ------------------------------------------------------------------------------------------
+
+    def _live(self) -> None:
+        """See to it that there is a worker. Raises `TextWorkerError`."""
+        if self._process is not None and self._process.poll() is not None:
+            self._bury("it died")
+        if self._link is not None:
+            return
+        if self._ending:
+            raise TextWorkerError("the daemon is stopping")
+        ours, theirs = socket.socketpair()
+        ours.settimeout(self._patience_s)
+        with theirs:
+            environment = {name: value for name, value in os.environ.items() if name not in _NOT_ITS_OWN}
+            environment["OPENBLAS_NUM_THREADS"] = "1"  # it computes nothing
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "app.text_worker", str(theirs.fileno())],
+                cwd=_ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+            )
+        self._link = ours
+        self._life += 1
+        self._errands.clear()
+        try:
+            for number, bundle in tuple(self._bundles.items()):
+                answer = self._exchange(Open(number, bundle))
+                if isinstance(answer, Failed):  # its contexts are told so one by one; the other voices go on
+                    _log.error("the text worker cannot open a voice again", bundle=bundle, error=answer.message)
+        except TextWorkerError as error:
+            self.failure = str(error)
+            raise
+        self.failure = None
+
+    def _exchange(self, request: Request) -> Answer:
+        """Raises `TextWorkerError`; the worker is gone then."""
+        if self._link is None:
+            raise TextWorkerError(_LOST)
+        try:
+            send(self._link, request)
+            return receive(self._link, ANSWERS)
+        except TimeoutError:
+            self._bury("it hung")
+            raise TextWorkerError(
+                f"the process that reads text was stuck for {self._patience_s:g} s and was ended; send other text"
+            ) from None
+        except (OSError, EOFError):
+            self._bury("it died")
+            raise TextWorkerError("the daemon is stopping" if self._ending else _LOST) from None
+
+    def _bury(self, how: str) -> None:
+        """The worker is of no use any more."""
+        process, link = self._process, self._link
+        self._process = self._link = None
+        if link is not None:
+            link.close()
+        if process is None or self._ending:
+            return
+        process.kill()
+        code = process.wait()
+        self.deaths += 1
+        _log.error("the text worker is gone; another will take its place", how=how, code=code)
+
+    def _run_errands(self) -> None:
+        while self._errands:
+            self._exchange(self._errands.popleft())
+
+    # -- inside, without waiting --------------------------------------------------------------------------------------
+
+    def _later(self) -> None:
+        """Have the worker put right on the pool, soon: one task at most, so that contexts keep their places in it.
+
+        Where it has no room, there is work enough that comes to the same.
+        """
+        if not self._due:
+            self._due = True
+            try:
+                self._pool.submit(self._put_right)
+            except (ExecutorFullError, ExecutorClosedError):
+                self._due = False
+
+    def _put_right(self) -> None:
+        self._due = False
+        with self._asking, contextlib.suppress(TextWorkerError):
+            self._live()
+            self._run_errands()
+
+
+class RemoteReader:
+    """A bundle's voice reading in the worker; see `app.bundle_reader.Reader`."""
+
+    def __init__(self, process: TextProcess, number: int) -> None:
+        self._process = process
+        self._number = number
+
+    def front_end(self, language: str) -> RemoteFrontEnd:
+        """For one stream of text. Raises `TextWorkerError`."""
+        stream = self._process.number()
+        self._process.ask(Begin(stream, self._number, language))
+        return RemoteFrontEnd(self._process, stream)
+
+    def instruct_ids(self, instruct: str) -> tuple[int, ...]:
+        """Ids of an instruct message. Raises `TextWorkerError`."""
+        answer = self._process.ask(Instruct(self._number, instruct))
+        assert isinstance(answer, Ids)
+        return answer.ids
+
+    def release(self, front_end: FrontEnd) -> None:
+        """A stream is over."""
+        if isinstance(front_end, RemoteFrontEnd):
+            self._process.tell(Forget(front_end.stream))
+
+    def close(self) -> None:
+        """All streams are over."""
+        self._process.close_reader(self._number)
+
+
+class RemoteFrontEnd:
+    """One stream of text in the worker."""
+
+    def __init__(self, process: TextProcess, stream: int) -> None:
+        self._process = process
+        self._life = process.life
+        self.stream: Final = stream
+
+    def feed(self, text: str) -> list[TextPiece]:
+        """As `TextFrontEnd.feed`. Raises `TextWorkerError`."""
+        return self._pieces(Feed(self.stream, text))
+
+    def early(self) -> list[TextPiece]:
+        """As `TextFrontEnd.early`. Raises `TextWorkerError`."""
+        return self._pieces(Early(self.stream))
+
+    def finish(self) -> list[TextPiece]:
+        """As `TextFrontEnd.finish`. Raises `TextWorkerError`."""
+        return self._pieces(Finish(self.stream))
+
+    def _pieces(self, request: Request) -> list[TextPiece]:
+        answer = self._process.ask(request, self._life)
+        assert isinstance(answer, Pieces)
+        return answer.pieces

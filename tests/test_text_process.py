@@ -1,0 +1,308 @@
+"""Text read in another process: the same pieces, in order, and clear words when that process dies."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.bundle_reader import BundleReader, Reader
+from app.executor import BoundedExecutor, ExecutorFullError
+from app.session import FrontEnd
+from app.text_messages import (
+    ANSWERS,
+    MOST_BYTES,
+    REQUESTS,
+    Begin,
+    Done,
+    Failed,
+    Feed,
+    Finish,
+    Forget,
+    Open,
+    Pieces,
+    receive,
+    send,
+)
+from app.text_piece import TextPiece
+from app.text_process import TextProcess, TextWorkerError
+from app.text_worker import TextWorker
+from engines.errors import BundleError
+
+STORY = "Dr. Smith left at 7:05 p.m. on Nov. 3rd, 1999; it cost $3.50. Was it far? It was 12 km.\n\nSee chapter IV."
+WORDS = ("Dr. ", "$5 ", "12:30", ". ", "! ", "\n\n", "\n- ", " ", "word ", "\u4f60\u597d\u3002", "<|im_end|>", "1,024 ")
+WILD = st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=4)), max_size=30).map("".join)
+LANGUAGES = ("auto", "english", "chinese")
+
+
+@pytest.fixture
+def pool() -> Iterator[BoundedExecutor]:
+    executor = BoundedExecutor("text", workers=1, max_waiting=8)
+    yield executor
+    executor.shutdown(cancel_futures=True)
+
+
+@pytest.fixture
+def process(pool: BoundedExecutor) -> Iterator[TextProcess]:
+    running = TextProcess(pool, patience_s=30.0)
+    yield running
+    running.end()
+
+
+@pytest.fixture(scope="module")
+def pair(tiny_bundle: Path) -> Iterator[tuple[Reader, Reader]]:
+    """A reader here and one in another process."""
+    executor = BoundedExecutor("text", workers=1, max_waiting=8)
+    running = TextProcess(executor, patience_s=30.0)
+    yield BundleReader(tiny_bundle), running.reader(tiny_bundle)
+    running.end()
+    executor.shutdown()
+
+
+def read(front_end: FrontEnd, *texts: str) -> list[TextPiece]:
+    return [piece for text in texts for piece in front_end.feed(text)] + front_end.finish()
+
+
+def kill(process: TextProcess, number: signal.Signals = signal.SIGKILL) -> None:
+    assert process.pid is not None
+    pid = process.pid
+    os.kill(pid, number)
+    while number is signal.SIGKILL and not is_gone(pid):
+        time.sleep(0.001)
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+@settings(max_examples=60)
+@given(WILD, st.lists(st.integers(0, 150), max_size=6), st.sampled_from(LANGUAGES))
+def test_the_pieces_are_those_of_the_front_end(
+    pair: tuple[Reader, Reader], text: str, cuts: list[int], language: str
+) -> None:
+    places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    parts = [text[start:end] for start, end in itertools.pairwise(places)]
+    here, there = (reader.front_end(language) for reader in pair)
+    for part in parts:
+        assert there.feed(part) == here.feed(part)
+        assert there.early() == here.early()
+    assert there.finish() == here.finish()
+    pair[1].release(there)
+
+
+@given(st.text(max_size=60))
+def test_instruct_ids_are_the_same(pair: tuple[Reader, Reader], text: str) -> None:
+    here, there = pair
+    assert there.instruct_ids(text) == here.instruct_ids(text)
+
+
+def test_streams_do_not_mix(pair: tuple[Reader, Reader]) -> None:
+    here, there = pair
+    streams = [there.front_end("english") for _ in range(5)]
+    found: list[list[TextPiece]] = [[] for _ in streams]
+    texts = [f"Number {index}. {STORY}" for index in range(5)]
+    for start in range(0, 200, 7):
+        for stream, pieces, text in zip(streams, found, texts, strict=True):
+            pieces.extend(stream.feed(text[start : start + 7]))
+    for stream, pieces, text in zip(streams, found, texts, strict=True):
+        assert pieces + stream.finish() == read(here.front_end("english"), text)
+
+
+def test_a_bundle_that_cannot_be_read_is_named(process: TextProcess, tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="manifest"):
+        process.reader(tmp_path)
+    assert process.deaths == 0
+
+
+def test_a_worker_that_is_killed_is_replaced(process: TextProcess, tiny_bundle: Path) -> None:
+    reader = process.reader(tiny_bundle)
+    lost = reader.front_end("english")
+    lost.feed(STORY)
+    kill(process)
+    with pytest.raises(TextWorkerError, match="start the context again"):
+        lost.feed("More. ")
+    expected = read(BundleReader(tiny_bundle).front_end("english"), STORY)
+    assert read(reader.front_end("english"), STORY) == expected
+    with pytest.raises(TextWorkerError):  # not even by the number it had
+        lost.finish()
+    assert process.deaths == 1
+    assert process.failure is None
+
+
+def test_a_worker_that_died_unnoticed_is_replaced_before_somebody_needs_it(
+    process: TextProcess, pool: BoundedExecutor, tiny_bundle: Path
+) -> None:
+    process.reader(tiny_bundle)
+    first = process.pid
+    kill(process)
+    while process.pid == first or process.pid is None or pool.statistics().active:
+        process.look_after()
+    assert process.deaths == 1
+    process.look_after()
+    assert pool.statistics().active == 0, "a worker that lives is left alone"
+
+
+def test_a_worker_that_hangs_is_ended(pool: BoundedExecutor, tiny_bundle: Path) -> None:
+    process = TextProcess(pool, patience_s=30.0)
+    reader = process.reader(tiny_bundle)
+    stuck = reader.front_end("english")
+    kill(process, signal.SIGSTOP)
+    assert process._link is not None
+    process._link.settimeout(0.05)
+    with pytest.raises(TextWorkerError, match="send other text"):
+        stuck.feed(STORY)
+    assert read(reader.front_end("english"), STORY)
+    process.end()
+
+
+def test_a_worker_that_does_not_start_says_so(
+    process: TextProcess, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = process.reader(tiny_bundle)
+    kill(process)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(TextWorkerError):
+        reader.front_end("english")
+    assert process.failure is not None
+    monkeypatch.undo()
+    assert reader.front_end("english").feed(STORY)
+    assert process.failure is None
+
+
+def test_a_voice_that_cannot_be_opened_again_costs_only_itself(
+    process: TextProcess, tiny_bundle: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.symlink_to(tiny_bundle)
+    process.reader(tiny_bundle)
+    process._bundles[99] = str(tmp_path / "gone")
+    kill(process)
+    reader = process.reader(other)
+    assert reader.front_end("english").feed(STORY)
+    with pytest.raises(BundleError, match="could not be opened again"):
+        process.ask(Begin(100, 99, "english"))
+
+
+def test_what_is_released_is_forgotten(process: TextProcess, tiny_bundle: Path) -> None:
+    reader = process.reader(tiny_bundle)
+    kept, released = reader.front_end("english"), reader.front_end("english")
+    reader.release(released)
+    reader.release(released)
+    assert kept.feed(STORY)
+    with pytest.raises(RuntimeError, match="KeyError"):
+        released.feed(STORY)
+    reader.close()
+    with pytest.raises(BundleError):
+        reader.front_end("english")
+
+
+def test_the_worker_holds_what_was_begun_and_nothing_more(tiny_bundle: Path) -> None:
+    worker = TextWorker()
+    assert worker.answer(Open(1, str(tiny_bundle))) == Done()
+    for stream in range(50):
+        assert worker.answer(Begin(stream, 1, "auto")) == Done()
+        assert isinstance(worker.answer(Feed(stream, STORY)), Pieces)
+        assert worker.answer(Forget(stream)) == Done()
+    assert not worker._streams
+    answer = worker.answer(Finish(3))
+    assert isinstance(answer, Failed)
+    assert answer.kind == "internal"
+
+
+def test_a_full_queue_refuses_and_keeps_its_order(tiny_bundle: Path) -> None:
+    pool = BoundedExecutor("text", workers=1, max_waiting=3)
+    process = TextProcess(pool, patience_s=30.0)
+    front_end = pool.submit(process.reader, tiny_bundle).result().front_end("english")
+    kill(process, signal.SIGSTOP)
+    parts = [STORY[start : start + 30] for start in range(0, 120, 30)]
+    asked = [pool.submit(front_end.feed, part) for part in parts]
+    with pytest.raises(ExecutorFullError):
+        pool.submit(front_end.feed, "one too many")
+    assert asked[3].cancel(), "what has not begun can be dropped"
+    kill(process, signal.SIGCONT)
+    found = [piece for future in asked[:3] for piece in future.result()]
+    here = BundleReader(tiny_bundle).front_end("english")
+    assert found == [piece for part in parts[:3] for piece in here.feed(part)]
+    process.end()
+    pool.shutdown()
+
+
+def test_signals_to_the_whole_group_do_not_end_it(process: TextProcess, tiny_bundle: Path) -> None:
+    reader = process.reader(tiny_bundle)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        kill(process, number)
+    assert reader.front_end("english").feed(STORY)
+    assert process.deaths == 0
+
+
+def test_the_end_leaves_no_process_even_one_that_hangs(process: TextProcess, tiny_bundle: Path) -> None:
+    process.reader(tiny_bundle)
+    first = process.pid
+    assert first is not None
+    kill(process, signal.SIGSTOP)
+    process.end()
+    process.end()
+    assert is_gone(first)
+    process.look_after()
+    with pytest.raises(TextWorkerError, match="stopping"):
+        process.reader(tiny_bundle)
+
+
+def test_the_end_wakes_whoever_waits_for_an_answer(process: TextProcess, tiny_bundle: Path) -> None:
+    front_end = process.reader(tiny_bundle).front_end("english")
+    kill(process, signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(front_end.feed, STORY)
+        process.end()
+        with pytest.raises(TextWorkerError, match="stopping"):
+            waiting.result()
+
+
+def test_it_ends_with_its_daemon_however_that_ends(tiny_bundle: Path) -> None:
+    program = (
+        "import sys, time; from pathlib import Path; from app.text_process import *\n"
+        "process = TextProcess(BoundedExecutor('text', workers=1, max_waiting=1), 30.0)\n"
+        "process.reader(Path(sys.argv[1])); print(process.pid, flush=True); time.sleep(600)"
+    )
+    root = Path(__file__).parent.parent
+    daemon = subprocess.Popen([sys.executable, "-c", program, str(tiny_bundle)], cwd=root, stdout=subprocess.PIPE)
+    assert daemon.stdout is not None
+    with daemon:
+        worker = int(daemon.stdout.readline())
+        assert not is_gone(worker)
+        daemon.kill()
+    while not is_gone(worker):  # the run's own limit bounds it
+        time.sleep(0.001)
+
+
+def test_messages_are_bounded() -> None:
+    left, right = socket.socketpair()
+    with left, right:
+        send(left, Feed(1, "caf\u00e9"))
+        assert receive(right, REQUESTS) == Feed(1, "caf\u00e9")
+        piece = TextPiece(ids=(1, 2), ends_segment=True, text="a", span=(0, 1))
+        send(right, Pieces([piece]))
+        assert receive(left, ANSWERS) == Pieces([piece])
+        with pytest.raises(ValueError, match="are the most"):
+            send(left, Feed(1, "x" * MOST_BYTES))
+        left.sendall((MOST_BYTES + 1).to_bytes(4, "little"))
+        with pytest.raises(ValueError, match="are the most"):
+            receive(right, REQUESTS)
+        left.sendall(b"\x05\x00")
+        left.close()
+        with pytest.raises(EOFError):
+            receive(right, REQUESTS)
