@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from engines.bundle import Bundle
 from engines.codec import Codec
-from engines.engine_config import EngineConfig
-from engines.errors import BundleError, GpuError, NoGpuError, PlanError, SpeechError
+from engines.engine_config import EngineConfig, rows_per_slot
+from engines.errors import BundleError, GpuError, NoGpuError, SpeechError
 from engines.gpu_presence import check_gpu
 from engines.manifest import Manifest
 from engines.plan_files import Plan
@@ -77,8 +77,12 @@ def choose_backend(bundle: Bundle, config: EngineConfig) -> Backend:
 
 
 def open_stages(bundle: Bundle, config: EngineConfig) -> Stages:
-    """Load the bundle's graphs on the backend `choose_backend` picks. Raises `BundleError`, `DeviceError`."""
+    """Load the bundle's graphs on the backend `choose_backend` picks. Raises `SpeechError` of several kinds."""
     backend = choose_backend(bundle, config)
+    if backend.plan is not None:
+        from engines.tensorrt_stages import open_plan_here
+
+        return replace(open_plan_here(backend.plan, bundle.manifest, config), sentence=backend.sentence)
     on_cuda = backend.name is BackendName.CUDA
     frame, codec = _open_on_cuda(bundle) if on_cuda else _open_on_processor(bundle, config)
     stages = on_runners(bundle.manifest, frame, codec, config, np.float16 if on_cuda else np.float32)
@@ -104,12 +108,6 @@ def on_runners(
     )
 
 
-def rows_per_slot(manifest: Manifest, config: EngineConfig) -> int:
-    """Rows of each slot's cache."""
-    most = manifest.limits.max_positions
-    return most if config.positions is None else min(config.positions, most)
-
-
 def _open_on_processor(bundle: Bundle, config: EngineConfig) -> tuple[Runner, Runner]:
     graphs = bundle.manifest.graphs
     with ThreadPoolExecutor(max_workers=1) as pool:  # loading lets the interpreter go: half the wait
@@ -126,7 +124,9 @@ def _open_on_cuda(bundle: Bundle) -> tuple[Runner, Runner]:
 
 def _find_tensorrt(bundle: Bundle, config: EngineConfig) -> Plan:
     check_gpu()
-    raise PlanError("no plan was looked for")
+    from engines.tensorrt_stages import find_plan_here  # only where there is a GPU
+
+    return find_plan_here(bundle, config)
 
 
 def _find_cuda(bundle: Bundle, config: EngineConfig) -> None:

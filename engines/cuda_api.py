@@ -187,7 +187,7 @@ class CudaApi:
         properties = self._call("cudaGetDeviceProperties", _DEVICE)
         major, minor = attribute("cudaDevAttrComputeCapabilityMajor"), attribute("cudaDevAttrComputeCapabilityMinor")
         return DeviceInfo(
-            name=properties.name.split(b"\0")[0].decode(errors="replace"),
+            name=properties.name.decode(errors="replace").rstrip("\0 "),
             architecture=f"sm_{major}{minor}",
             integrated=attribute("cudaDevAttrIntegrated") == 1 and attribute("cudaDevAttrCanMapHostMemory") == 1,
             memory_bytes=int(properties.totalGlobalMem),

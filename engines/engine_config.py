@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engines.manifest import Manifest
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
@@ -80,3 +82,9 @@ class EngineConfig:
                 raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
         if self.positions is not None and self.positions < 1:
             raise ValueError(f"positions must be at least 1, not {self.positions}")
+
+
+def rows_per_slot(manifest: Manifest, config: EngineConfig) -> int:
+    """Rows of each slot's cache."""
+    most = manifest.limits.max_positions
+    return most if config.positions is None else min(config.positions, most)

@@ -1,8 +1,8 @@
 """Talker and codec on TensorRT, put together from one plan.
 
-Purpose: load the plan's engines, allocate everything they and their stages want, the largest first, and make the
-stages. Knows: every part of TensorRT's side of this room by name. Does not know: whether the plan suits this device
-(`engines.backends` asked), what the stages do.
+Purpose: find the plan for a bundle on this device, load its engines, allocate everything they and their stages want,
+the largest first, and make the stages. Knows: every part of TensorRT's side of this room by name. Does not know: what
+else could be used (`engines.backends`), what the stages do.
 
 `SPEAKD_NO_CUDA_GRAPH=1` in the environment puts every frame on the stream piece by piece instead of launching it as one
 recorded sequence: slower, and a way out where a driver cannot record an engine.
@@ -13,11 +13,13 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from engines.bundle import Bundle
 from engines.cuda_api import CudaApi
 from engines.cuda_memory import Want, allocate
-from engines.engine_config import EngineConfig
+from engines.engine_config import EngineConfig, rows_per_slot
+from engines.errors import PlanError
 from engines.manifest import Manifest
-from engines.plan_files import Plan, PlanSizes
+from engines.plan_files import Plan, PlanKey, PlanSizes, bundle_hash, find_plan, plan_cache, plan_precision
 from engines.stages import Stages
 from engines.tensorrt_codec import TensorRtCodec, codec_wants
 from engines.tensorrt_contract import Engine, Loader
@@ -29,15 +31,50 @@ NO_GRAPH: Final = "SPEAKD_NO_CUDA_GRAPH"
 _SCRATCH, _CODEC_SCRATCH = "scratch", "codec.scratch"
 
 
-def open_tensorrt(
-    plan: Plan, manifest: Manifest, config: EngineConfig, wished: PlanSizes, cuda: CudaApi, loader: Loader
-) -> Stages:
-    """Both stages of a plan that serves sizes as `wished`; they own `cuda` from then on.
+def find_plan_here(bundle: Bundle, config: EngineConfig) -> Plan:
+    """The plan that serves this bundle and configuration with the TensorRT and the GPU that are here.
+
+    Raises `PlanError`, `GpuError` saying what is missing.
+    """
+    try:
+        import tensorrt
+    except ImportError as error:
+        raise PlanError(f"TensorRT is not installed ({error}); scripts/setup finds or installs it") from error
+    device = CudaApi().device
+    key = PlanKey(
+        bundle=bundle_hash(bundle.path),
+        tensorrt=str(tensorrt.__version__),
+        device=device.name,
+        architecture=device.architecture,
+        precision=plan_precision(config.precision, bundle.manifest),
+    )
+    return find_plan(plan_cache(config.plans), key, wished_sizes(bundle.manifest, config))
+
+
+def open_plan_here(plan: Plan, manifest: Manifest, config: EngineConfig) -> Stages:
+    """The stages of a plan that `find_plan_here` found. Raises `PlanError`, `GpuError`, `DeviceError`."""
+    from engines.tensorrt_engine import TensorRtLoader
+
+    return open_tensorrt(plan, manifest, config, CudaApi(), TensorRtLoader())
+
+
+def wished_sizes(manifest: Manifest, config: EngineConfig) -> PlanSizes:
+    """What a configuration needs of a plan."""
+    return PlanSizes(
+        slots=config.slots,
+        positions=rows_per_slot(manifest, config),
+        prefill_rows=config.prefill_rows,
+        codec_chunk_frames=config.codec_chunk_frames,
+    )
+
+
+def open_tensorrt(plan: Plan, manifest: Manifest, config: EngineConfig, cuda: CudaApi, loader: Loader) -> Stages:
+    """Both stages of a plan that serves this configuration; they own `cuda` from then on.
 
     Raises `PlanError` when an engine does not fit its plan, `DeviceError` when the device has not enough memory.
     """
     recorded = os.environ.get(NO_GRAPH) != "1"
-    about = plan.about
+    about, wished = plan.about, wished_sizes(manifest, config)
     by_size = sorted(about.graphs, key=lambda graph: -graph.bytes)
     engines = {str(graph.role): loader.load(plan, graph) for graph in by_size}
     talking = {role: engine for role, engine in engines.items() if role != "codec"}

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from engines.bundle import Bundle, open_bundle
-from engines.contract import Codes, Layout, SpeechRequest
+from engines.contract import Codes, End, Layout, SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
-from engines.plan_files import Plan, PlanSizes
-from engines.tensorrt_stages import open_tensorrt
+from engines.plan_files import Plan
+from engines.tensorrt_stages import NO_GRAPH, open_tensorrt
 from engines.utterance import LiveUtterance
 from export.attention_tensorrt import AttentionForm
 from export.exporter import export_checkpoint
@@ -27,7 +27,6 @@ from tests.tiny_spec import TinySpec
 
 SOON = 60.0
 SLOTS, POSITIONS, PIECE, CHUNK = 3, 96, 16, 6
-SIZES = PlanSizes(slots=SLOTS, positions=POSITIONS, prefill_rows=PIECE, codec_chunk_frames=CHUNK)
 CONFIG = EngineConfig(
     slots=SLOTS, max_waiting=8, positions=POSITIONS, prefill_rows=PIECE, codec_chunk_frames=CHUNK, admission=False
 )
@@ -35,7 +34,7 @@ REQUESTS = {
     number: SpeechRequest(
         seed=number,
         layout=Layout.STREAMING if number % 3 == 1 else Layout.WHOLE,
-        max_frames=3 + 4 * number,
+        max_frames=3 if number == 0 else 12 * number,
         initial_codec_chunk_frames=[None, 1, 4][number % 3],
         keep_codes=True,
     )
@@ -56,20 +55,25 @@ class Voice:
     source: TensorRtSource
 
 
+Plans = dict[tuple[AttentionForm, FrameShape], Plan]
+
+
 @pytest.fixture(scope="module")
 def voice(tmp_path_factory: pytest.TempPathFactory) -> Voice:
     folder = tmp_path_factory.mktemp("stages")
-    checkpoint = write_checkpoint(TinySpec(seed=11, codebooks=4, layers=2, predictor_hidden=48), folder / "model")
+    checkpoint = write_checkpoint(
+        TinySpec(seed=11, codebooks=4, layers=2, predictor_hidden=48, end_gain=2.0), folder / "model"
+    )
     manifest = export_checkpoint(checkpoint, folder / "bundle")
     source = read_source(checkpoint, manifest.sampling.max_top_k, manifest.limits.max_positions)
     return Voice(open_bundle(folder / "bundle"), source)
 
 
 @pytest.fixture(scope="module")
-def plans(voice: Voice, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[AttentionForm, FrameShape], Plan]:
+def plans(voice: Voice, tmp_path_factory: pytest.TempPathFactory) -> Plans:
     """Made when first asked for."""
 
-    class Plans(dict[tuple[AttentionForm, FrameShape], Plan]):
+    class Made(Plans):
         def __missing__(self, key: tuple[AttentionForm, FrameShape]) -> Plan:
             form, shape = key
             choice = TensorRtChoice(form, shape, np.float32, Precision.FP32, 4, POSITIONS)
@@ -77,7 +81,7 @@ def plans(voice: Voice, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[
             self[key] = write_plan(voice.source, choice, voice.bundle.manifest, folder, CHUNK, PIECE)
             return self[key]
 
-    return Plans()
+    return Made()
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +89,14 @@ def alone(voice: Voice) -> dict[int, Said]:
     """What ONNX Runtime says, one after the other."""
     with SpeechEngine.open(voice.bundle.path, CONFIG) as engine:
         return {number: hear(start(engine, number)) for number in REQUESTS}
+
+
+@pytest.fixture(scope="module")
+def longest(alone: dict[int, Said]) -> int:
+    """Who speaks longest."""
+    number = max(alone, key=lambda number: len(alone[number].codes))
+    assert len(alone[number].codes) > 12
+    return number
 
 
 def start(engine: SpeechEngine, number: int) -> LiveUtterance:
@@ -104,7 +116,7 @@ def hear(utterance: LiveUtterance) -> Said:
 
 
 def open_engine(voice: Voice, plan: Plan, cuda: FakeCuda, config: EngineConfig = CONFIG) -> SpeechEngine:
-    stages = open_tensorrt(plan, voice.bundle.manifest, config, SIZES, cuda, FakeLoader(cuda))
+    stages = open_tensorrt(plan, voice.bundle.manifest, config, cuda, FakeLoader(cuda))
     engine = SpeechEngine(voice.bundle, stages, config)
     engine.warm_up()
     cuda.ready = True
@@ -134,10 +146,92 @@ def check(engine: SpeechEngine, alone: dict[int, Said]) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_same_codes_and_sound_as_onnx_runtime(
     voice: Voice,
-    plans: dict[tuple[AttentionForm, FrameShape], Plan],
+    plans: Plans,
     alone: dict[int, Said],
     cuda: FakeCuda,
     form: AttentionForm,
     shape: FrameShape,
 ) -> None:
     check(open_engine(voice, plans[form, shape], cuda), alone)
+
+
+ROWS_STEPPED = (AttentionForm.ROWS, FrameShape.STEPPED)
+"""What every ONNX Runtime can run."""
+
+
+def test_some_end_by_themselves(alone: dict[int, Said]) -> None:
+    """So that the comparison with a crowd shows that frames launched after an end are dropped."""
+    frames = {number: len(said.codes) for number, said in alone.items()}
+    assert any(frames[number] < (REQUESTS[number].max_frames or 0) for number in REQUESTS), frames
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+@pytest.mark.parametrize("integrated", [True, False])
+def test_the_escape_hatch_and_shared_memory_change_nothing(
+    voice: Voice, plans: Plans, alone: dict[int, Said], monkeypatch: pytest.MonkeyPatch, integrated: bool, ahead: bool
+) -> None:
+    monkeypatch.setenv(NO_GRAPH, "1")
+    cuda = FakeCuda(eager=False, integrated=integrated)
+    config = replace(CONFIG, async_scheduling=ahead)
+    check(open_engine(voice, plans[ROWS_STEPPED], cuda, config), alone)
+    assert not cuda.called("begin_recording", "launch")
+
+
+def frame_moments(cuda: FakeCuda) -> tuple[list[int], list[int]]:
+    """When frames were launched and when they were waited for, as numbers of calls, after set-up."""
+    launched: list[int] = []
+    collected: list[int] = []
+    talker = next(call.stream for call in cuda.called("prefill"))
+    events: set[int] = set()
+    in_piece = False
+    for at, call in enumerate(cuda.calls):
+        if call.what == "prefill":
+            in_piece = True
+        elif call.what == "launch" and call.stream == talker:
+            launched.append(at)
+        elif call.what == "record" and call.stream == talker:
+            if not in_piece:
+                events.add(call.event)
+            in_piece = False
+        elif call.what == "synchronize" and call.event in events:
+            collected.append(at)
+    return launched, collected
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_the_next_frame_is_launched_before_the_last_one_is_waited_for(
+    voice: Voice, plans: Plans, longest: int, ahead: bool
+) -> None:
+    cuda = FakeCuda(eager=False)
+    engine = open_engine(voice, plans[ROWS_STEPPED], cuda, replace(CONFIG, async_scheduling=ahead))
+    with engine:
+        cuda.calls.clear()
+        frames = len(hear(start(engine, longest)).codes)
+        launched, collected = frame_moments(cuda)
+    assert len(launched) == len(collected) >= frames
+    early = [later < waited for later, waited in zip(launched[1:], collected, strict=False)]
+    assert all(early) if ahead else not any(early)
+
+
+def test_at_work_nothing_is_allocated_and_only_events_are_waited_for(voice: Voice, plans: Plans, longest: int) -> None:
+    cuda = FakeCuda()
+    with open_engine(voice, plans[ROWS_STEPPED], cuda) as engine:
+        cuda.calls.clear()
+        hear(start(engine, longest))
+    kinds = {call.what for call in cuda.calls}
+    assert kinds <= {"launch", "copy", "clear", "record", "wait", "synchronize", "prefill", "codec", "close"}
+
+
+@pytest.mark.parametrize("what", ["launch", "synchronize", "prefill", "codec", "wait"])
+def test_a_device_that_breaks_ends_the_engine_with_the_reason(
+    voice: Voice, plans: Plans, longest: int, what: str
+) -> None:
+    cuda = FakeCuda()
+    with open_engine(voice, plans[ROWS_STEPPED], cuda) as engine:
+        utterances = [start(engine, number) for number in (longest, longest)]
+        utterances[0].pcm.read(1, SOON)
+        cuda.fails = lambda called: called == what
+        late = start(engine, 2)
+        ends = [utterance.outcome.result(SOON) for utterance in (*utterances, late)]
+    assert all(outcome.end in {End.ERROR, End.END, End.LIMIT} for outcome in ends)
+    assert any(f"the fake device fails in {what}" in (outcome.error or "") for outcome in ends)
