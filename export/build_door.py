@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy.typing as npt
 
 from engines.plan_files import Shapes
 from export.errors import BuildError
-from export.plan_machine import Session
 from export.tensorrt_trouble import NOT_INSTALLED
+
+Values = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,14 @@ class EngineOrder:
     """Whether float32 products must not be shortened (TF32)."""
     timing_file: Path
     """Read where it is there, and written."""
+
+
+class Session(Protocol):
+    """One graph or engine, ready to run."""
+
+    def run(self, values: Values) -> Values:
+        """All outputs by name; takes more values than the graph reads."""
+        ...
 
 
 class BuiltEngine(Session, Protocol):

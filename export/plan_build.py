@@ -33,7 +33,6 @@ from engines.plan_files import (
     PlanGraph,
     PlanKey,
     PlanSet,
-    Shapes,
     Verification,
     bundle_hash,
     differences,
@@ -43,14 +42,15 @@ from engines.plan_files import (
     write_plan_set,
 )
 from engines.step_names import StepTables
-from export.build_door import EngineBuilder, EngineOrder, Gpu
+from export.build_door import EngineBuilder, EngineOrder, Gpu, Session
 from export.checkpoint import TensorFile
 from export.errors import BuildError
 from export.placing import checksum
 from export.plan_cache import BuildRecord, PlanCache
 from export.plan_check import Side, make_probe, rows_needed, verify
 from export.plan_choice import PlanWish, choose, find_checkpoint, workspace_bytes
-from export.plan_machine import OrtSession, Session
+from export.plan_machine import OrtSession
+from export.plan_profile import open_shapes, open_sizes
 from export.plan_progress import BuildProgress, BuildState
 from export.probe_texts import probe_ids
 from export.tensorrt import WEIGHTS, FrameShape, Role, TensorRtChoice
@@ -60,8 +60,6 @@ from export.text_side import load_tokenizer
 TABLES: Final = "tables.safetensors"
 _WEIGHTS_SHARE: Final = 0.15
 _VERIFY_SHARE: Final = 0.15
-_USUAL_CODEC_FRAMES: Final = 4
-"""What the codec's kernels are chosen for; listeners get blocks of 1 to `codec_chunk_frames`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,12 +155,16 @@ class Build:
         models = {Role(path.stem): onnx.load(path, load_external_data=False) for path in self._graphs.glob("*.onnx")}
         weights_bytes = (self._graphs / WEIGHTS).stat().st_size
         room = workspace_bytes(self._gpu, weights_bytes)
+        sizes = self._wish.sizes
         nodes = sum(len(model.graph.node) for model in models.values())
         share = 1.0 - _WEIGHTS_SHARE - (_VERIFY_SHARE if self._wish.verified else 0.0)
         built = []
         for role, model in sorted(models.items()):
             self._progress.begin(f"engine {role.value}", share * len(model.graph.node) / nodes)
-            target, profile = self._plan / f"{role.value}.engine", open_shapes(model, self._open_sizes(role))
+            target, profile = (
+                self._plan / f"{role.value}.engine",
+                open_shapes(model, open_sizes(role, sizes.prefill_rows, sizes.codec_chunk_frames)),
+            )
             order = EngineOrder(
                 name=role.value, graph=self._graphs / f"{role.value}.onnx", target=target, profile=profile,
                 workspace_bytes=room, exact=self._key.precision == "fp32",
@@ -178,13 +180,6 @@ class Build:
                 )
             )
         return tuple(built)
-
-    def _open_sizes(self, role: Role) -> dict[str, tuple[int, int, int]]:
-        sizes = self._wish.sizes
-        if role is Role.STEP:
-            return {"S": (1, 1, 2)}
-        most = sizes.codec_chunk_frames
-        return {"S": (1, sizes.prefill_rows, sizes.prefill_rows), "T": (1, min(_USUAL_CODEC_FRAMES, most), most)}
 
     def _write_tables(self) -> PlanFile:
         names = (StepTables.HEADS, StepTables.EMBEDDINGS)
@@ -243,20 +238,6 @@ class _Weights:
                 self._progress.advance(done / max(total_bytes, 1))
 
         return advance
-
-
-def open_shapes(model: onnx.ModelProto, sizes: dict[str, tuple[int, int, int]]) -> dict[str, Shapes]:
-    """Least, usual and largest shape of every input of a graph that has a named dimension of `sizes`."""
-    shapes: dict[str, Shapes] = {}
-    for value in model.graph.input:
-        dims = value.type.tensor_type.shape.dim
-        if any(dim.dim_param for dim in dims):
-            least, usual, most = (
-                tuple(sizes[dim.dim_param][which] if dim.dim_param else dim.dim_value for dim in dims)
-                for which in range(3)
-            )
-            shapes[value.name] = (least, usual, most)
-    return shapes
 
 
 def _entry(path: Path) -> PlanFile:

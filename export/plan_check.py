@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from engines.manifest import FrameInputs, FrameOutputs, Manifest, StageSampling
 from engines.plan_files import Verification
-from export.plan_machine import CodecMachine, Dimensions, Machine, Session, Values
+from export.build_door import Session, Values
+from export.plan_machine import CodecMachine, Dimensions, Machine
 from export.quality import prompt_rows
 from export.tensorrt import Role, TensorRtChoice
 

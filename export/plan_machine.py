@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,26 +20,17 @@ from safetensors.numpy import load_file
 from engines.manifest import CodecInputs, CodecOutputs, FrameInputs, FrameOutputs, StackSpec, StateSpec
 from engines.step_names import StepInputs, StepOutputs, StepTables, TalkerStepOutputs
 from export.attention_tensorrt import AttentionForm
+from export.build_door import Session, Values
 from export.lowering_tensorrt import OPSETS
 from export.tensorrt import FrameShape, Role, TensorRtChoice
 
 LARGEST_OPSET: Final = 23 if tuple(map(int, ort.__version__.split(".")[:2])) < (1, 24) else 24
 """That this ONNX Runtime runs; 1.23, the last for Python 3.10, ends before the in-place form's."""
 
-Values = dict[str, npt.NDArray[Any]]
-
 
 def runs_in_onnxruntime(form: AttentionForm) -> bool:
     """Whether graphs of this form can be run here, to measure or to verify."""
     return OPSETS[form] <= LARGEST_OPSET
-
-
-class Session(Protocol):
-    """One graph, ready to run."""
-
-    def run(self, values: Values) -> Values:
-        """All outputs by name; takes more values than the graph reads."""
-        ...
 
 
 class OrtSession:

@@ -9,10 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
-
-_TELLING: Final = 0.05
-"""Below this share the pace of a build tells nothing yet."""
 
 
 class StoppedError(Exception):
@@ -70,10 +66,9 @@ class BuildProgress:
 
     def _tell(self) -> None:
         fraction = min(self._base + self._share * self._done, 1.0)
-        total_s = max(self._expected_s, self.elapsed_s)
-        if fraction > _TELLING:
-            total_s = max(total_s, self.elapsed_s / fraction)
-        self._watch(BuildState(self._stage, fraction, (1.0 - fraction) * total_s, self._guessed))
+        elapsed_s = self.elapsed_s  # shares say little of time: TensorRT's first steps are its shortest
+        remaining_s = max(self._expected_s - elapsed_s, (1.0 - fraction) * elapsed_s)
+        self._watch(BuildState(self._stage, fraction, remaining_s, self._guessed))
 
 
 class Phases:

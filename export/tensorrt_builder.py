@@ -15,9 +15,8 @@ import numpy as np
 import tensorrt as trt
 
 from engines.plan_files import Shapes
-from export.build_door import EngineOrder, Gpu
+from export.build_door import EngineOrder, Gpu, Values
 from export.errors import BuildError
-from export.plan_machine import Values
 from export.plan_progress import Phases, StoppedError
 from export.tensorrt_trouble import NO_CUDA, NO_GPU, why_failed
 
@@ -83,16 +82,10 @@ class TensorRtBuilder:
             builder = trt.Builder(errors)
         except TypeError as error:  # the factory gave null
             raise BuildError(NO_GPU) from error
-        network = self._parse(builder, errors, order)
-        config = builder.create_builder_config()
-        config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, order.workspace_bytes)
-        if order.exact:
-            config.clear_flag(trt.BuilderFlag.TF32)
-        config.progress_monitor = monitor
-        if order.profile:
-            config.add_optimization_profile(self._profile(builder, order.profile))
-        self._use_timings(config, order.timing_file)
+        network, parser = self._parse(builder, errors, order)
+        config = self._configure(builder, order, monitor)
         made = builder.build_serialized_network(network, config)
+        del parser  # it holds weights that the network points to
         if made is None:
             if monitor.stopped:
                 raise StoppedError
@@ -104,14 +97,27 @@ class TensorRtBuilder:
         """A built engine, ready to run. Raises `BuildError`."""
         return BuiltSession(engine)
 
-    def _parse(self, builder: trt.Builder, errors: Errors, order: EngineOrder) -> trt.INetworkDefinition:
+    def _parse(
+        self, builder: trt.Builder, errors: Errors, order: EngineOrder
+    ) -> tuple[trt.INetworkDefinition, trt.OnnxParser]:
         network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
         parser = trt.OnnxParser(network, errors)
         if not parser.parse_from_file(str(order.graph)):
             told = [parser.get_error(index) for index in range(parser.num_errors)]
             said = [f"{error.node_name()}: {error.desc()}" for error in told] or errors.kept
             raise BuildError(why_failed(f'the graph "{order.name}" (TensorRT {self.version} refuses it)', said[:1]))
-        return network
+        return network, parser
+
+    def _configure(self, builder: trt.Builder, order: EngineOrder, monitor: Monitor) -> trt.IBuilderConfig:
+        config = builder.create_builder_config()
+        config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, order.workspace_bytes)
+        if order.exact:
+            config.clear_flag(trt.BuilderFlag.TF32)
+        config.progress_monitor = monitor
+        if order.profile:
+            config.add_optimization_profile(self._profile(builder, order.profile))
+        self._use_timings(config, order.timing_file)
+        return config
 
     def _profile(self, builder: trt.Builder, shapes: dict[str, Shapes]) -> trt.IOptimizationProfile:
         profile = builder.create_optimization_profile()

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from export.build_door import EngineOrder, Gpu
+from export.build_door import EngineOrder, Gpu, Values
 from export.errors import BuildError
-from export.plan_machine import OrtSession, Values
+from export.plan_machine import OrtSession
 from export.plan_progress import StoppedError
 from export.tensorrt_trouble import why_failed
 

@@ -1,0 +1,117 @@
+"""The directory of plans: one build at a time, whole plans or none, bounded, and what builds learn from each other."""
+
+from __future__ import annotations
+
+import fcntl
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from engines.plan_files import Plan, plans, read_plan_set
+from export.errors import BuildError
+from export.plan_cache import GUESS_S, GUESS_S_PER_MB, BuildRecord, PlanCache
+from tests.plan_cache import KEY, SIZES, write_plan
+
+RECORD = BuildRecord(
+    device="Orin", tensorrt="10.3.0", precision="int4", frame="stepped", slots=4, checkpoint_bytes=1_000_000, seconds=0
+)
+
+
+@dataclass
+class Gate:
+    """Says that somebody waits, and lets him through."""
+
+    held: object
+    waited: int = 0
+
+    def open(self) -> None:
+        self.waited += 1
+        fcntl.flock(self.held, fcntl.LOCK_UN)  # type: ignore[arg-type]
+
+
+def test_a_second_builder_waits_for_the_first(tmp_path: Path) -> None:
+    cache = PlanCache(tmp_path)
+    with (tmp_path / ".lock").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        gate = Gate(other)
+        with cache.alone(gate.open):
+            assert gate.waited == 1
+    with cache.alone(gate.open):
+        assert gate.waited == 1
+
+
+def test_a_plan_is_published_whole_over_an_old_one(tmp_path: Path) -> None:
+    cache = PlanCache(tmp_path)
+    for content in (b"one", b"two"):
+        with cache.workshop() as scratch:
+            made = scratch / "plan"
+            made.mkdir()
+            (made / "engine").write_bytes(content)
+            (scratch / "weights").write_bytes(b"large")
+            assert cache.publish(made, "name") == tmp_path / "name"
+        assert (tmp_path / "name" / "engine").read_bytes() == content
+        assert [path.name for path in tmp_path.iterdir()] == ["name"]
+
+
+def test_a_builder_that_dies_leaves_nothing_but_the_old_plan(tmp_path: Path) -> None:
+    cache = PlanCache(tmp_path)
+    (tmp_path / ".building.x").mkdir()
+    (tmp_path / ".old.a").mkdir()
+    (tmp_path / ".old.a" / "engine").write_bytes(b"old")  # it died between the two renames
+    (tmp_path / ".old.b").mkdir()
+    (tmp_path / "b").mkdir()
+    with cache.alone(lambda: None):
+        assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "a", "b"]
+    assert (tmp_path / "a" / "engine").read_bytes() == b"old"
+
+
+def test_what_a_new_plan_replaces(tmp_path: Path) -> None:
+    def plan(**changes: object) -> Plan:
+        key = msgspec.structs.replace(KEY, **{name: value for name, value in changes.items() if name != "voice"})
+        folder = write_plan(tmp_path, key=key, voice=str(changes.get("voice", "/voices/a")))
+        return Plan(folder, read_plan_set(folder))
+
+    gone = [plan(tensorrt="10.3.0"), plan(bundle="a" * 64), plan(tensorrt="10.3.0", precision="fp16")]
+    gone.append(plan(device="other"))
+    kept = [plan(precision="int8"), plan(bundle="c" * 64, voice="/voices/b")]
+    cache, new = PlanCache(tmp_path), plan()
+    smaller = write_plan(tmp_path, sizes=msgspec.structs.replace(SIZES, slots=2), voice="/voices/a")
+    other = cache.timing_file(msgspec.structs.replace(KEY, tensorrt="9"))
+    for path in (other, cache.timing_file(KEY)):
+        path.write_bytes(b"timings")
+    removed = cache.remove_replaced(new)
+    assert set(removed) == {*(one.folder for one in gone), smaller}
+    assert {one.folder for one in plans(tmp_path)} == {new.folder, *(one.folder for one in kept)}
+    assert not other.exists()
+    assert cache.timing_file(KEY).exists()
+
+
+def test_time_is_guessed_until_something_was_built_on_the_device(tmp_path: Path) -> None:
+    cache = PlanCache(tmp_path)
+    assert cache.expected_s(RECORD) == (GUESS_S + GUESS_S_PER_MB, True)
+    cache.record(msgspec.structs.replace(RECORD, device="other", seconds=5.0))
+    assert cache.expected_s(RECORD)[1]
+    cache.record(msgspec.structs.replace(RECORD, seconds=50.0, frame="unrolled"))
+    cache.record(msgspec.structs.replace(RECORD, seconds=20.0))
+    cache.record(msgspec.structs.replace(RECORD, seconds=90.0, precision="fp16"))
+    assert cache.expected_s(RECORD) == (20.0, False)
+    assert cache.expected_s(msgspec.structs.replace(RECORD, checkpoint_bytes=3_000_000)) == (60.0, False)
+
+
+def test_the_history_is_bounded_and_may_be_damaged(tmp_path: Path) -> None:
+    cache = PlanCache(tmp_path)
+    for seconds in range(100):
+        cache.record(msgspec.structs.replace(RECORD, seconds=float(seconds)))
+    kept = msgspec.json.decode((tmp_path / "builds.json").read_bytes(), type=list[BuildRecord])
+    assert [one.seconds for one in kept] == [float(seconds) for seconds in range(68, 100)]
+    (tmp_path / "builds.json").write_bytes(b"{")
+    assert cache.expected_s(RECORD)[1]
+    cache.record(RECORD)
+
+
+def test_a_cache_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BuildError, match=r"cannot make the plan directory .*--cache"):
+        PlanCache(tmp_path / "file" / "plans")
