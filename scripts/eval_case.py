@@ -9,11 +9,12 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from engines.contract import Sampling, SpeechRequest
+from engines.contract import SpeechRequest
 from export.train.alike import Wave
 from export.train.evaluate import Score
 from export.train.loudness import even
@@ -78,9 +79,9 @@ class Evaluation:
     ) -> None:
         self._open.close()
 
-    def measure(self, speaker: str, sampling: Sampling, seed: int, *, large: bool) -> tuple[Result, list[Row]]:
+    def measure(self, speaker: str, asked: SpeechRequest, *, large: bool) -> tuple[Result, list[Row]]:
         """Everything about one speaker, and rows for the page; `large`: with the recogniser's own vocabulary too."""
-        rate, request = self.info.sample_rate_hz, self._request(speaker, sampling, seed)
+        rate, request = self.info.sample_rate_hz, replace(asked, voice=speaker)
         taught = self._taught(speaker)
         coded = self._coded(speaker, taught)
         texts = [text for _, text in self._chosen]
@@ -98,22 +99,20 @@ class Evaluation:
         )
         return result, self._rows(subject)
 
-    def many(self, speaker: str, count: int, sampling: Sampling, seed: int) -> Many:
+    def many(self, speaker: str, count: int, asked: SpeechRequest) -> Many:
         """Speak varied inputs."""
         lines = (self._bundle / _LEXICON).read_text(encoding="utf-8").splitlines()[::_EVERY_WORD]
         vocabulary = [word for word in (line.split("\t")[0] for line in lines) if word.isalpha()]
         symbols = [" ".join(s for _, s in self._voice.utterances(text, IN_ONE)) for _, text in self._chosen]
         expected = Expectation(symbols, self._taught(speaker), self.info.sample_rate_hz)
-        request = self._request(speaker, sampling, seed)
+        request = replace(asked, voice=speaker)
         return speak_many(self._voice, request, expected, vocabulary, count, progress(f"{speaker} speaks", count))
 
-    def compare_sampling(self, speaker: str) -> dict[str, Score]:
+    def compare_sampling(self, speaker: str, asked: SpeechRequest) -> dict[str, Score]:
         """Ways of sampling, on the tuning sentences."""
+        request = replace(asked, voice=speaker)
         taught = teach(speaker, [text for _, text in self._tuning], self.info.sample_rate_hz, self._cache)
-        return compare(self._voice, speaker, self._tuning, taught, self._hearing(CLOSED), progress)
-
-    def _request(self, speaker: str, sampling: Sampling, seed: int) -> SpeechRequest:
-        return SpeechRequest(voice=speaker, language="english", sampling=sampling, seed=seed)
+        return compare(self._voice, request, self._tuning, taught, self._hearing(CLOSED), progress)
 
     def _hearing(self, vocabulary: str) -> Hearing:
         if vocabulary not in self._hearings:

@@ -21,7 +21,7 @@ from safetensors.numpy import load_file
 from engines.bundle import open_bundle
 from engines.codec import Codec
 from engines.runner_ort import OrtRunner
-from export.train.alike import Wave, mel_distance_db
+from export.train.alike import COLUMN_S, Wave, level_db, mel_distance_db, pitch_hz
 from export.train.codec_checks import curvature_in_frames_db, mean_power, silent_stretches, strongest_line
 
 CODED: Final = Path(__file__).parent.parent / "export" / "train" / "data" / "eval_codes.npz"
@@ -115,6 +115,25 @@ class CodecFaults:
     """Curvature at frame borders over the median place in a frame."""
     sharpest_db: float
     """The same of the sharpest place in a frame."""
+    begins_db: float
+    """Loudest sample in the first 5 ms of any sentence, where the teacher is silent, dB of full scale."""
+    pitch_off_first_percent: float
+    """Voiced columns of the first second of speech whose pitch is more than 3 semitones off the teacher's."""
+    pitch_off_percent: float
+    """The same of all columns."""
+
+
+def _pitch_off(pairs: list[tuple[Wave, Wave]], rate: int, within_s: float = 1e9) -> float:
+    """Percent of columns, voiced in both, within some seconds of the first sound, that are 3 semitones apart."""
+    off = of = 0
+    for a, b in pairs:
+        one, other, loud = pitch_hz(a, rate), pitch_hz(b, rate), level_db(a, rate)
+        until = int(np.argmax(loud > loud.max() - 40.0)) + min(len(one), int(within_s / COLUMN_S))
+        both = np.flatnonzero((one > 0) & (other > 0))
+        both = both[both < until]
+        off += int((np.abs(12 * np.log2(other[both] / one[both])) > 3.0).sum())
+        of += len(both)
+    return 100.0 * off / max(1, of)
 
 
 def faults(taught: list[Wave], made: list[Wave], rate: int, frame: int) -> CodecFaults:
@@ -134,4 +153,7 @@ def faults(taught: list[Wave], made: list[Wave], rate: int, frame: int) -> Codec
         tone_above_db=line.above_db,
         border_db=border,
         sharpest_db=sharpest,
+        begins_db=float(20 * np.log10(max(float(np.abs(b[: rate // 200]).max(initial=0.0)) for _, b in pairs) + 1e-6)),
+        pitch_off_first_percent=_pitch_off(pairs, rate, 1.0),
+        pitch_off_percent=_pitch_off(pairs, rate),
     )

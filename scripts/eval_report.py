@@ -21,6 +21,8 @@ LEAST_OPEN_OF_TEACHER = 85.0
 MOST_CODEC_LOSS = 1.5
 MOST_LOUDNESS_SPREAD_LU = 3.0
 LEAST_ENDED = 99.5
+MOST_TONE_DB = 12.0
+MOST_EDGE_DB = -45.0  # of full scale; speech is at -24
 _WHO: Final = (("teacher", CLOSED), ("codec", CLOSED), ("voice", CLOSED), ("teacher", OPEN), ("voice", OPEN))
 
 Judgement = tuple[str, str, str, bool]
@@ -55,10 +57,17 @@ class Result:
         if teacher is not None and voice is not None:
             share = 100 * voice.words_right / max(1e-9, teacher.words_right)
             out.append(_judge("words right, open, of the teacher's", share, LEAST_OPEN_OF_TEACHER, "%"))
+        out.append(_judge("loudest sample at a join", self.seams.edge_db, MOST_EDGE_DB, "dBFS", most=True))
         codec = self.words.of("codec", CLOSED, ALL)
         if codec is not None:
             loss = self.words.scores["teacher", CLOSED][ALL].words_right - codec.words_right
             out.append(_judge("codec loses, closed", loss, MOST_CODEC_LOSS, "points", most=True))
+        if self.faults is not None:
+            above, begins = self.faults.tone_above_db, self.faults.begins_db
+            out.append(
+                _judge("tone in the codec's silences over its surroundings", above, MOST_TONE_DB, "dB", most=True)
+            )
+            out.append(_judge("loudest sample where the codec begins", begins, MOST_EDGE_DB, "dBFS", most=True))
         return out
 
     def record(self) -> dict[str, object]:
@@ -152,6 +161,10 @@ def _show_sound(result: Result) -> None:
         rows.append((
             f"codec: strongest tone in {faults.silence_s:.0f} s of silence: Hz, dBFS, dB above its surroundings",
             f"{faults.tone_hz:.0f}, {faults.tone_db:.1f}, {faults.tone_above_db:.1f}",
+        ))  # fmt: skip
+        rows.append((
+            "codec: voiced 10 ms off the teacher's pitch by 3 semitones, in the first second, in all, percent",
+            f"{faults.pitch_off_first_percent:.1f}, {faults.pitch_off_percent:.1f}",
         ))  # fmt: skip
         rows.append((
             "codec: curvature at frame borders, at the sharpest place in a frame, dB over the median",

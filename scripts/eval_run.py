@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from engines.contract import Sampling
+from engines.contract import Layout, Sampling, SpeechRequest
 from engines.errors import SpeechError
 from export.train.loudness import even
 from export.train.sentences import sentences
@@ -47,6 +47,8 @@ def options() -> argparse.Namespace:
         "--temperature", type=float, help="draw codes at this temperature (default: the voice's own way)"
     )
     parser.add_argument("--penalty", type=float, help="repetition penalty (default: the voice's own)")
+    layouts = [layout.value for layout in Layout]
+    parser.add_argument("--layout", choices=layouts, default="auto", help="where the text stands in the prompt")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="processes that listen, threads that speak (default 2)")
     parser.add_argument("--page", type=Path, default=CACHE / "voice.html", help="where the spectrograms go")
@@ -60,14 +62,12 @@ def options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def wished_sampling(chosen: argparse.Namespace) -> Sampling:
-    """What was asked for; None leaves it to the voice."""
-    if chosen.temperature is None:
-        return Sampling(repetition_penalty=chosen.penalty)
-    drawn = chosen.temperature > 0.0
-    return Sampling(
-        greedy=not drawn, temperature=chosen.temperature if drawn else None, repetition_penalty=chosen.penalty
-    )
+def asked(chosen: argparse.Namespace) -> SpeechRequest:
+    """What every utterance is asked for with; None leaves it to the voice."""
+    heat = chosen.temperature
+    sampling = Sampling(greedy=None if heat is None else heat <= 0.0, temperature=heat or None,
+                        repetition_penalty=chosen.penalty)  # fmt: skip
+    return SpeechRequest(language="english", layout=Layout(chosen.layout), sampling=sampling, seed=chosen.seed)
 
 
 def encode(chosen: argparse.Namespace) -> dict[str, object]:
@@ -86,18 +86,17 @@ def measure(chosen: argparse.Namespace) -> dict[str, object]:
     """The job that was asked for, over all speakers; tables are shown as they come."""
     record: dict[str, object] = {"voice": str(chosen.voice), "machine": machine()}
     with Evaluation(chosen.voice, chosen.cache, chosen.jobs, chosen.sentences) as evaluation:
-        pages = {}
+        pages, request = {}, asked(chosen)
         for speaker in chosen.speaker or evaluation.info.speakers:
-            sampling = wished_sampling(chosen)
             if chosen.sampling:
-                scores = evaluation.compare_sampling(speaker)
+                scores = evaluation.compare_sampling(speaker, request)
                 record[speaker] = {name: score_row(score) for name, score in scores.items()}
             elif chosen.many:
-                many = evaluation.many(speaker, chosen.many, sampling, chosen.seed)
+                many = evaluation.many(speaker, chosen.many, request)
                 show_many(speaker, many)
                 record[speaker] = many.summary()
             else:
-                result, pages[speaker] = evaluation.measure(speaker, sampling, chosen.seed, large=not chosen.closed)
+                result, pages[speaker] = evaluation.measure(speaker, request, large=not chosen.closed)
                 show_result(result)
                 record[speaker] = result.record()
         if pages:

@@ -6,6 +6,7 @@ Knows: the settings. Does not know: how anything is spoken or heard.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -41,7 +42,7 @@ def _same(tell: Callable[[], None], *_: object) -> Callable[[], None]:
 
 def compare(
     voice: VoiceUnderTest,
-    speaker: str,
+    asked: SpeechRequest,
     chosen: Sentences,
     taught: list[Wave],
     closed: Hearing,
@@ -52,15 +53,13 @@ def compare(
     texts = [text for _, text in chosen]
     for name, sampling in SETTINGS.items():
         rounds = 1 if sampling.greedy else _ROUNDS
-        requests = [
-            SpeechRequest(voice=speaker, language="english", sampling=sampling, seed=seed) for seed in range(rounds)
-        ]
+        requests = [replace(asked, sampling=sampling, seed=seed) for seed in range(rounds)]
         said = [one for request in requests for one in voice.speak(texts, request)]
         subject = Subject(chosen * rounds, taught * rounds, said, [], voice.engine.info.sample_rate_hz)
-        tell = progress(f"{speaker}, {name}", len(said))
+        tell = progress(f"{asked.voice}, {name}", len(said))
         out[name] = listen(subject, {CLOSED: closed}, partial(_same, tell), ("voice",)).scores["voice", CLOSED][ALL]
     show(
-        f"{speaker}: sampling, on {len(chosen)} other sentences",
+        f"{asked.voice}: sampling, on {len(chosen)} other sentences",
         ["", "utterances", "words right", "WER", "ended", "duration p5 / 50 / 95"],
         [
             (name, s.utterances, f"{s.words_right:.1f}", f"{s.word_error_rate:.1f}", f"{s.ended_by_itself:.1f}",

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from export.train.alike import COLUMN_S, Wave, level_db
+from export.train.alike import COLUMN_S, Table, Wave, level_db
 from scripts.eval_speech import Said
 from scripts.eval_words import Sentences
 
 _QUIET_DB = -40.0  # below the loudest column: a pause
 _SHORTEST_PAUSE_S = 0.08
 _NEAR_S = 1.5
+_RUN = 3  # columns
 
 
 def long_texts(chosen: Sentences, count: int) -> list[str]:
@@ -47,10 +49,17 @@ def _spread(values: list[float]) -> tuple[float, ...]:
     return tuple(float(v) for v in np.percentile(values, [5, 50, 95])) if values else ()
 
 
+def _heard(loud: Table) -> NDArray[np.int64]:
+    """Columns with speech: louder than a pause for at least 30 ms, which a click is not."""
+    over = loud > loud.max() + _QUIET_DB
+    long = np.convolve(over, np.ones(_RUN), "same") >= _RUN
+    return np.flatnonzero(np.convolve(long, np.ones(_RUN), "same") > 0)
+
+
 def pauses_s(wave: Wave, rate: int) -> list[float]:
     """Lengths of the pauses inside a recording."""
     loud = level_db(wave, rate)
-    where = np.flatnonzero(loud > loud.max() + _QUIET_DB)
+    where = _heard(loud)
     gaps = np.diff(where) * COLUMN_S
     return [float(gap) for gap in gaps if gap >= _SHORTEST_PAUSE_S]
 
@@ -58,7 +67,7 @@ def pauses_s(wave: Wave, rate: int) -> list[float]:
 def _speech(wave: Wave, rate: int) -> tuple[float, float, float, float]:
     """(silence before, silence behind [s], level of speech in the first and in the last 1.5 s [dB])."""
     loud = level_db(wave, rate)
-    heard = np.flatnonzero(loud > loud.max() + _QUIET_DB)
+    heard = _heard(loud)
     near = round(_NEAR_S / COLUMN_S)
     power = 10 ** (loud[heard] / 10)
     first, last = (float(10 * np.log10(side.mean())) for side in (power[:near], power[-near:]))

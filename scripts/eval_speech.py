@@ -22,7 +22,6 @@ from app.text_piece import TextPiece
 from engines.contract import End, Outcome, Pace, Pcm, SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
 from engines.utterance import LiveUtterance
-from engines.voice_files import reads_while_speaking
 from export.exporter import export_checkpoint
 
 IN_ONE: Final = SegmentBounds(longest=600, shortest=600)
@@ -68,8 +67,7 @@ class VoiceUnderTest:
     def __init__(self, bundle: Path, threads: int = 1) -> None:
         """`threads`: of each graph."""
         self._front_ends = {
-            bounds: TextFrontEnd.open(bundle, language="english", words=reads_while_speaking(bundle), bounds=bounds)
-            for bounds in (None, IN_ONE)
+            bounds: TextFrontEnd.open(bundle, language="english", bounds=bounds) for bounds in (None, IN_ONE)
         }
         config = EngineConfig(
             slots=_AT_ONCE, positions=None, talker_threads=threads, codec_threads=threads, admission=False

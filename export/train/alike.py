@@ -15,7 +15,10 @@ Table = NDArray[np.float64]
 COLUMN_S = 0.01
 LOWEST_HZ, HIGHEST_HZ = 60.0, 400.0
 _WINDOW_S = 0.04
-_VOICED = 0.5  # normalised autocorrelation from which a column counts as voiced
+_VOICED = 0.45  # normalised autocorrelation from which a column counts as voiced
+_HIGHEST_HARMONIC_HZ = 900.0
+_CANDIDATES = 6
+_OCTAVE, _JUMP, _ONSET = 0.02, 0.5, 0.14  # costs: of a lower octave, of an octave's jump, of beginning or ending
 _QUIET_DB = -45.0  # below the loudest column: neither voiced nor compared
 _BANDS = 80
 _FLOOR = 1e-5
@@ -71,24 +74,52 @@ def mel_distance_db(one: Wave, other: Wave, rate: int) -> float:
 def pitch_hz(wave: Wave, rate: int) -> Table:
     """Fundamental frequency of every column [T]; 0 where there is none.
 
-    The first autocorrelation peak that comes near the highest one wins, so that no octave is lost.
+    Peaks of the autocorrelation below 900 Hz (Boersma 1993) are candidates; the path through them that changes least
+    from column to column wins, which is what saves it from taking octaves for each other.
     """
+    hertz, strength = _pitch_candidates(wave, rate)
+    steps = np.abs(np.log2(np.maximum(hertz, 1.0)))
+    best = strength[0]
+    came = np.zeros(hertz.shape, np.int64)
+    for t in range(1, len(hertz)):
+        voiced = (hertz[t - 1][:, None] > 0, hertz[t][None] > 0)
+        jump = _JUMP * np.abs(steps[t - 1][:, None] - steps[t][None])
+        cost = np.where(voiced[0] & voiced[1], jump, np.where(voiced[0] != voiced[1], _ONSET, 0.0))
+        total = best[:, None] - cost
+        came[t] = total.argmax(axis=0)
+        best = total.max(axis=0) + strength[t]
+    place = int(best.argmax())
+    found = np.zeros(len(hertz))
+    for t in range(len(hertz) - 1, -1, -1):
+        found[t] = hertz[t, place]
+        place = int(came[t, place])
+    return found
+
+
+def _pitch_candidates(wave: Wave, rate: int) -> tuple[Table, Table]:
+    """(frequencies, strengths) of the candidates of every column [T, 1 + 6]; the first is none at all, 0 Hz."""
     cut = columns(wave, rate)
     cut = cut - cut.mean(axis=1, keepdims=True)
     window = np.hanning(cut.shape[1])
     size = 1 << (2 * cut.shape[1] - 1).bit_length()
-    plain = np.fft.irfft(np.abs(np.fft.rfft(cut * window, size)) ** 2)
+    low = np.fft.rfftfreq(size, 1 / rate) < _HIGHEST_HARMONIC_HZ
+    plain = np.fft.irfft(np.abs(np.fft.rfft(cut * window, size)) ** 2 * low)
     own = np.fft.irfft(np.abs(np.fft.rfft(window, size)) ** 2)
     shortest, longest = int(rate / HIGHEST_HZ), int(rate / LOWEST_HZ)
     likeness = plain[:, : longest + 2] / (plain[:, :1] + 1e-9) * (own[0] / own[: longest + 2])
     middle = likeness[:, shortest : longest + 1]
-    before, after = likeness[:, shortest - 1 : longest], likeness[:, shortest + 1 : longest + 2]
-    peak = (middle > before) & (middle >= after)
-    best = np.where(peak, middle, 0).max(axis=1)
-    first = (peak & (middle >= 0.85 * best[:, None])).argmax(axis=1)
+    peak = (middle > likeness[:, shortest - 1 : longest]) & (middle >= likeness[:, shortest + 1 : longest + 2])
+    lags = np.arange(shortest, longest + 1)
+    weighed = np.where(peak, middle - _OCTAVE * np.log2(lags / shortest), -np.inf)
+    best = np.argsort(-weighed, axis=1)[:, :_CANDIDATES]
+    strength = np.take_along_axis(weighed, best, axis=1)
+    hertz = np.where(np.isfinite(strength), rate / lags[best], 0.0)
     loud = level_db(wave, rate)
-    voiced = (best > _VOICED) & (loud > loud.max() + _QUIET_DB)
-    return np.where(voiced, rate / (first + shortest), 0.0)
+    none = np.where(loud > loud.max() + _QUIET_DB, _VOICED, 2.0)
+    return (
+        np.concatenate([np.zeros((len(hertz), 1)), hertz], axis=1),
+        np.concatenate([none[:, None], np.maximum(strength, -9.0)], axis=1),
+    )
 
 
 def warp(one: Table, other: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
