@@ -96,6 +96,31 @@ def test_devices_have_lines_of_their_own(tmp_path: Path) -> None:
     play(scenario())
 
 
+def test_those_who_cannot_block(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        patient = Loudspeaker(None, now=False, directory=tmp_path)
+        assert patient.try_take()
+        patient.leave()
+        async with speaker(tmp_path) as other:
+            assert await said(other) == "playing"
+            assert not patient.try_take()
+            assert not patient.try_take()
+            urgent = Loudspeaker(None, now=True, directory=tmp_path)
+            while not urgent.try_take():
+                await asyncio.sleep(0)
+            assert await other.wait() == -signal.SIGTERM
+            assert not patient.try_take()
+            urgent.leave()
+            urgent.leave()
+            assert patient.try_take()
+            async with speaker(tmp_path) as last:
+                order = asyncio.ensure_future(said(last))
+                patient.leave()
+                assert await order == "playing"
+
+    play(scenario())
+
+
 async def _next(order: Sequence[asyncio.Future[str]], but: set[int] | None = None) -> list[int]:
     """Wait until one more than those in `but` plays; who plays or has played."""
     known = but or set()
