@@ -51,6 +51,7 @@ def test_an_image_has_everything(image: Path) -> None:
     unit = (image / "etc/systemd/system/speakd.service").read_text()
     assert "@" not in re.sub(r"@(system-service|privileged|resources)", "", unit)
     assert "ExecStart=/opt/speakd/.venv/bin/speakd --config /etc/speakd/config.toml" in unit
+    assert (image / "opt/speakd/config.toml").readlink() == Path("/etc/speakd/config.toml")
     config = load_config(image / "etc/speakd/config.toml")
     assert config.voice.bundle == "/opt/speakd/engines/voices/default/bundle"
 
@@ -117,5 +118,5 @@ def test_what_cuda_and_alsa_need_is_left_open() -> None:
     keys = {line.partition("=")[0] for line in unit if line and line[0] not in "#["}
     assert not {"PrivateDevices", "MemoryDenyWriteExecute"} & keys
     assert "SupplementaryGroups=audio video render" in unit
-    assert {"Type=notify", "Restart=on-failure", "DevicePolicy=closed"} <= set(unit)
+    assert {"Type=notify", "Restart=on-failure", "DevicePolicy=closed", "KillMode=mixed"} <= set(unit)
     assert any(line.startswith("WatchdogSec=") for line in unit)

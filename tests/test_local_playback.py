@@ -117,8 +117,8 @@ def test_a_text_is_played_exactly(place: Place) -> None:
             assert find_in(place.played(), to_pcm16(sine(4))) == 960, "behind 40 ms of silence"
             assert (engine.started[0].request.voice, engine.started[0].request.seed) == ("bob", 3)
             async with place.speak(stdin=asyncio.subprocess.PIPE) as speak:
-                assert (await speak.communicate("gra\u0308y".encode())) == (None, b"")
-                assert speak.returncode == 0
+                _, said = await speak.communicate("gra\u0308y".encode())
+                assert (speak.returncode, said) == (0, b"")
             assert [is_sine(piece, frames) for piece, frames in zip(stretches(place.played()), (4, 5), strict=True)]
         assert place.whole is None
 
@@ -129,7 +129,7 @@ def test_several_at_once_do_not_talk_over_each_other(place: Place) -> None:
     async def scenario() -> None:
         async with place.daemon(ServedFakeEngine()):
             async with place.speak("aaa") as one, place.speak("a" * 7) as two, place.speak("a" * 5) as three:
-                assert await asyncio.gather(one.wait(), two.wait(), three.wait()) == [0, 0, 0]
+                assert [await one.wait(), await two.wait(), await three.wait()] == [0, 0, 0]
             pieces = stretches(place.played())
             assert sorted(round(len(piece) / 1920) for piece in pieces) == [3, 5, 7]
             assert all(is_sine(piece, round(len(piece) / 1920)) for piece in pieces), "each whole, none mixed"

@@ -85,7 +85,7 @@ class FakeSystem:
         return self.stream
 
 
-def speaker(system: FakeSystem, **settings: int) -> SpeakerSink:
+def speaker(system: FakeSystem, **settings: Any) -> SpeakerSink:
     return SpeakerSink(RATE, PlaybackConfig(**settings), system=lambda: system)
 
 

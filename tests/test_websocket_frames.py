@@ -31,7 +31,8 @@ def test_a_server_understands_what_a_client_sends(payload: bytes, kind: int) -> 
 @given(st.lists(PAYLOAD, max_size=4), st.lists(st.integers(1, 100_000), min_size=1, max_size=20))
 def test_what_a_server_sends_is_taken_whole(payloads: list[bytes], cuts: list[int]) -> None:
     wire = b"".join(Frame(Opcode.BINARY, payload).serialize(mask=False) for payload in payloads)
-    held, taken, at = bytearray(), [], 0
+    held, at = bytearray(), 0
+    taken: list[tuple[int, bytes]] = []
     while at < len(wire):
         size = cuts[len(taken) % len(cuts)]
         held += wire[at : at + size]
