@@ -141,7 +141,10 @@ class _Run:
     def _open_engine(self) -> SpeechEngine:
         from engines.engine import EngineConfig, SpeechEngine
 
-        return SpeechEngine.open(self._wishes.bundle, EngineConfig(**msgspec.structs.asdict(self._config.engine)))
+        engine = SpeechEngine.open(self._wishes.bundle, EngineConfig(**msgspec.structs.asdict(self._config.engine)))
+        if engine.falls_back:
+            print(f"speak: {engine.sentence}", file=sys.stderr)
+        return engine
 
     def _open_front_end(self) -> TextFrontEnd:
         from app.front_end import TextFrontEnd

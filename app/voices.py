@@ -12,9 +12,10 @@ import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
+import structlog
 
 from app.bundle_reader import BundleReader, Reader
 from app.config import Config
@@ -24,6 +25,8 @@ from app.socket_path import fingerprint
 from app.threads import in_thread
 from engines.contract import EngineStatistics, VoiceInfo
 from engines.errors import SpeechError
+
+_log: Final = structlog.stdlib.get_logger("speakd")
 
 
 class VoiceError(SpeechError):
@@ -171,6 +174,7 @@ def _open_engine(bundle: Path, config: Config) -> ServedEngine:
     sizes = msgspec.structs.asdict(config.engine)
     sizes.update(slots=config.server.slots, max_waiting=config.server.max_contexts)
     engine = SpeechEngine.open(bundle, EngineConfig(**sizes))
+    (_log.warning if engine.falls_back else _log.info)(engine.sentence, model=bundle.name)
     try:
         engine.warm_up()
     except BaseException:

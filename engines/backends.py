@@ -51,6 +51,8 @@ class Backend:
     """What people are told at the start."""
     plan: Plan | None = None
     """TensorRT's engines; None for the other backends."""
+    falls_back: bool = False
+    """Whether a GPU is here and something better than this was looked for in vain."""
 
 
 def choose_backend(bundle: Bundle, config: EngineConfig) -> Backend:
@@ -58,7 +60,7 @@ def choose_backend(bundle: Bundle, config: EngineConfig) -> Backend:
 
     Raises `BundleError` when the wished one does not work, with the reason.
     """
-    missed = []
+    missed, falls_back = list[str](), False
     for name, find in _BEST_FIRST.items():
         if config.backend not in {AUTO, name.value}:
             continue
@@ -69,9 +71,10 @@ def choose_backend(bundle: Bundle, config: EngineConfig) -> Backend:
             continue
         except SpeechError as error:
             missed.append(f"{_TITLES[name]}: {error}")
+            falls_back = True
             continue
         reasons = f" ({'; '.join(missed)})" if missed else ""
-        return Backend(name, f"speaking with {_TITLES[name]}{reasons}", found)
+        return Backend(name, f"speaking with {_TITLES[name]}{reasons}", found, falls_back)
     known = ", ".join((AUTO, *(name.value for name in BackendName)))
     raise BundleError("; ".join(missed) or f"unknown backend {config.backend!r}; known are: {known}")
 
@@ -86,7 +89,7 @@ def open_stages(bundle: Bundle, config: EngineConfig) -> Stages:
     on_cuda = backend.name is BackendName.CUDA
     frame, codec = _open_on_cuda(bundle) if on_cuda else _open_on_processor(bundle, config)
     stages = on_runners(bundle.manifest, frame, codec, config, np.float16 if on_cuda else np.float32)
-    return replace(stages, sentence=backend.sentence)
+    return replace(stages, sentence=backend.sentence, falls_back=backend.falls_back)
 
 
 def on_runners(

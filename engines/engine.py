@@ -59,8 +59,8 @@ class SpeechEngine:
         manifest = bundle.manifest
         self._bundle, self._config, self._clock = bundle, config, clock
         self._talker, self._codec, self._closing = stages.talker, stages.codec, [stages.close]
-        self.sentence = stages.sentence
-        """What people should be told about the device at the start."""
+        self.sentence, self.falls_back = stages.sentence, stages.falls_back
+        """What people should be told about the device at the start, and whether as a warning."""
         self._prompts = PromptBuilder(bundle)
         self._costs = CostModel(manifest.frame.frame_ms)
         self._scheduler = Scheduler(config.slots, config.max_waiting, self._held if config.admission else None)

@@ -122,3 +122,5 @@ class Stages:
     """Whether frames are launched before the codes of the last one are handled."""
     sentence: str = ""
     """What people are told about it at the start."""
+    falls_back: bool = False
+    """Whether that is worth a warning: a GPU is here, and the best way to use it was looked for in vain."""
