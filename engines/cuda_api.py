@@ -88,8 +88,7 @@ class CudaApi:
         try:
             address = self._made("cudaFree", "cudaMalloc", size_bytes)
         except DeviceError as error:
-            free_bytes, _ = self._call("cudaMemGetInfo")
-            sizes = f"{size_bytes / 1e6:.0f} MB were asked for, {free_bytes / 1e6:.0f} MB are free"
+            sizes = f"{size_bytes / 1e6:.0f} MB were asked for, {self.free_bytes() / 1e6:.0f} MB are free"
             raise DeviceError(f"{error} ({sizes})") from error
         self._call("cudaMemset", address, 0, size_bytes)
         self._call("cudaDeviceSynchronize")  # streams of ours do not wait for the one that this was done on
@@ -106,6 +105,16 @@ class CudaApi:
         """Copy any memory of the host to the device, and wait for it."""
         self._call("cudaMemcpy", to, source, size_bytes, self._copy)
         self._call("cudaDeviceSynchronize")  # pageable memory may still be on its way
+
+    def download(self, to: int, source: int, size_bytes: int) -> None:
+        """Copy from the device to any memory of the host, after everything that was put on any stream."""
+        self._call("cudaDeviceSynchronize")
+        self._call("cudaMemcpy", to, source, size_bytes, self._copy)
+
+    def free_bytes(self) -> int:
+        """Memory of the device that nobody uses now."""
+        free_bytes, _ = self._call("cudaMemGetInfo")
+        return int(free_bytes)
 
     def begin_recording(self, stream: Stream) -> None:
         """What this thread puts on the stream is recorded, and not done, until `end_recording`."""

@@ -25,14 +25,15 @@ class Gpu:
     """The device engines are built on and for."""
 
     name: str
-    capability: tuple[int, int]
+    architecture: str
+    """As `PlanKey.architecture`."""
     free_bytes: int
     total_bytes: int
 
     @property
-    def architecture(self) -> str:
-        """As `PlanKey.architecture`."""
-        return "sm_{}{}".format(*self.capability)
+    def capability(self) -> int:
+        """The architecture's number: 87 for "sm_87"."""
+        return int(self.architecture.removeprefix("sm_"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

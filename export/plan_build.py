@@ -13,7 +13,7 @@ import errno
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -80,6 +80,8 @@ def build_plan(wish: PlanWish, builder: EngineBuilder, watcher: Watcher) -> tupl
     Raises `ExportError` of all kinds and `BundleError` with the remedy, `StoppedError` when it was asked to stop.
     """
     manifest = read_manifest(wish.bundle)
+    positions = min(wish.sizes.positions, manifest.limits.max_positions)
+    wish = replace(wish, sizes=msgspec.structs.replace(wish.sizes, positions=positions))
     gpu = builder.gpu()
     precision, choice = choose(wish, manifest, builder.version, gpu)
     key = PlanKey(

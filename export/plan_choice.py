@@ -31,7 +31,7 @@ FIRST_VERSIONS: Final = {AttentionForm.IN_PLACE: (10, 15), AttentionForm.ROWS: (
 USUAL_SHAPE: Final = FrameShape.STEPPED
 """A quarter of the layers to build, and a weight that all passes read is there once for sure. Which shape is faster was
 not measured on any device yet."""
-_FP8_CAPABILITY: Final = (8, 9)
+_FP8_CAPABILITY: Final = 89
 _LEAST_WORKSPACE_BYTES: Final = 64 << 20
 _MOST_WORKSPACE_BYTES: Final = 4 << 30
 
@@ -80,8 +80,6 @@ def choose(wish: PlanWish, manifest: Manifest, version: str, gpu: Gpu) -> tuple[
     matrices = Precision(precision) if precision in {"int4", "int8", "fp8"} else Precision.FP32
     dtype = np.float32 if precision == "fp32" else np.float16
     shape, sizes = wish.shape or USUAL_SHAPE, wish.sizes
-    if sizes.positions > manifest.limits.max_positions:
-        raise BuildError(f"the bundle's tables reach {manifest.limits.max_positions} positions, not {sizes.positions}")
     return precision, TensorRtChoice(form, shape, dtype, matrices, sizes.slots, sizes.positions)
 
 

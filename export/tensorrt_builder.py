@@ -14,11 +14,13 @@ from pathlib import Path
 import numpy as np
 import tensorrt as trt
 
+from engines.errors import SpeechError
 from engines.plan_files import Shapes
 from export.build_door import EngineOrder, Gpu, Values
+from export.cuda_device import DeviceMemory, first_gpu
 from export.errors import BuildError
 from export.plan_progress import Phases, StoppedError
-from export.tensorrt_trouble import NO_CUDA, NO_GPU, why_failed
+from export.tensorrt_trouble import NO_GPU, why_failed
 
 _KEPT_ERRORS = 20
 
@@ -69,10 +71,6 @@ class TensorRtBuilder:
 
     def gpu(self) -> Gpu:
         """The GPU that CUDA calls number 0. Raises `BuildError`."""
-        try:
-            from export.cuda_device import first_gpu
-        except ImportError as error:
-            raise BuildError(NO_CUDA) from error
         return first_gpu()
 
     def build(self, order: EngineOrder, advance: Callable[[float], bool]) -> None:
@@ -95,7 +93,10 @@ class TensorRtBuilder:
 
     def open(self, engine: Path) -> BuiltSession:
         """A built engine, ready to run. Raises `BuildError`."""
-        return BuiltSession(engine)
+        try:
+            return BuiltSession(engine)
+        except SpeechError as error:
+            raise BuildError(f'the engine "{engine.stem}" was built but cannot be tried: {error}') from error
 
     def _parse(
         self, builder: trt.Builder, errors: Errors, order: EngineOrder
@@ -141,8 +142,6 @@ class BuiltSession:
     """One engine with a stream and memory of its own; every run brings its values over and back. For verification."""
 
     def __init__(self, engine: Path) -> None:
-        from export.cuda_device import DeviceMemory
-
         errors = Errors()
         self._memory = DeviceMemory()
         self._name = engine.stem
@@ -159,6 +158,12 @@ class BuiltSession:
 
     def run(self, values: Values) -> Values:
         """All outputs by name. Raises `BuildError`."""
+        try:
+            return self._run(values)
+        except SpeechError as error:
+            raise BuildError(f'the engine "{self._name}" was built but does not run: {error}') from error
+
+    def _run(self, values: Values) -> Values:
         for name in self._inputs:
             array = np.ascontiguousarray(values[name])
             self._context.set_input_shape(name, array.shape)
@@ -171,7 +176,6 @@ class BuiltSession:
             self._context.set_tensor_address(name, place)
         if not self._context.execute_async_v3(self._memory.stream):
             raise BuildError(why_failed(f'"{self._name}", which was built but does not run', self._errors.kept))
-        self._memory.wait()
         for name, array in made.items():
             self._memory.download(self._place(name), array)
         return made

@@ -14,7 +14,6 @@ NOT_INSTALLED: Final = (
     "TensorRT is not installed here: on a desktop `pip install 'tensorrt>=10.3' 'cuda-python>=12.6'`, on a Jetson the"
     " packages tensorrt and python3-libnvinfer of JetPack, and an environment that sees the system's Python packages"
 )
-NO_CUDA: Final = "cuda-python is not installed, which runs what was built: `pip install 'cuda-python>=12.6'`"
 NO_GPU: Final = (
     "TensorRT finds no GPU it can use: `nvidia-smi` must show one (on a Jetson `tegrastats`), with a driver that"
     " this TensorRT supports; engines are built on the device that runs them"

@@ -16,7 +16,7 @@ from export.plan_machine import OrtSession
 from export.plan_progress import StoppedError
 from export.tensorrt_trouble import why_failed
 
-ORIN = Gpu(name="Orin", capability=(8, 7), free_bytes=6 << 30, total_bytes=8 << 30)
+ORIN = Gpu(name="Orin", architecture="sm_87", free_bytes=6 << 30, total_bytes=8 << 30)
 
 
 @dataclass

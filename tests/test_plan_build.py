@@ -223,11 +223,6 @@ CHOICES: list[tuple[Callable[[PlanWish], PlanWish], FakeBuilder, str]] = [
     (lambda wish: wish, FakeBuilder(device=replace(ORIN, free_bytes=1 << 20)), "MiB of memory free"),
     (lambda wish: wish, FakeBuilder(device=BuildError("no GPU")), "no GPU"),
     (lambda wish: replace(wish, checkpoint=wish.cache), FakeBuilder(), "is no checkpoint; name it with --checkpoint"),
-    (
-        lambda wish: replace(wish, sizes=msgspec.structs.replace(SIZES, positions=1 << 20)),
-        FakeBuilder(),
-        "tables reach 4096 positions",
-    ),
     (lambda wish: replace(wish, sizes=msgspec.structs.replace(SIZES, positions=16)), FakeBuilder(), "too few; take"),
 ]
 
@@ -239,6 +234,11 @@ def test_what_cannot_work_is_refused_with_the_remedy(
     with pytest.raises(BuildError, match=says):
         build(change(wish), builder)
     assert not wish.cache.exists() or left_in(wish.cache) == set()
+
+
+def test_no_more_positions_than_the_bundle_has(wish: PlanWish) -> None:
+    plan, _ = build(replace(wish, verified=False, sizes=msgspec.structs.replace(SIZES, positions=1 << 20)))
+    assert plan.about.sizes.positions == 4096
 
 
 def test_the_checkpoint_is_found_beside_the_bundle(wish: PlanWish, tmp_path: Path) -> None:
