@@ -18,7 +18,8 @@ from engines.chunk_policy import Costs
 SHARE: Final = 0.85
 """Of the time, that the talker may be busy."""
 _CODEC_SHARE: Final = 0.75  # that the codec may; its calls hold each other up, and small ones cost more
-_BLOCK_FRAMES: Final = 8  # of a codec call under load: what is gathered when many speak
+BLOCK_FRAMES: Final = 8
+"""Of a codec call under load: what is gathered when many speak."""
 
 
 def real_time_streams(costs: Costs, step_ms_of: Mapping[int, float], slots: int) -> int:
@@ -30,8 +31,8 @@ def real_time_streams(costs: Costs, step_ms_of: Mapping[int, float], slots: int)
     if not step_ms_of:
         return slots
     budget_ms = SHARE * costs.frame_ms
-    block = _BLOCK_FRAMES * costs.codec_frame_ms + costs.codec_call_ms
-    codec_ms = block / _BLOCK_FRAMES
+    block = BLOCK_FRAMES * costs.codec_frame_ms + costs.codec_call_ms
+    codec_ms = block / BLOCK_FRAMES
     most = slots
     if codec_ms * slots > _CODEC_SHARE * costs.frame_ms:
         most = int(_CODEC_SHARE * costs.frame_ms / codec_ms)

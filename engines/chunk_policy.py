@@ -19,10 +19,12 @@ block is large enough: the ceiling is taken, which wastes least.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, inf
 from typing import Final
 
 _EPSILON_MS: Final = 1e-6
 _WORTH: Final = 4.0  # frames' cost over their call's, from where on a larger block saves little
+_KEPT_UP: Final = 0.95  # of the time that the codec may be busy where it only just keeps pace
 _HORIZON_BLOCKS: Final = 8  # of the largest size: what is played through; costs are not known better than that
 
 
@@ -64,6 +66,15 @@ def widest_block(costs: Costs, call_ms: float, ceiling: int) -> int:
 def worthwhile(costs: Costs) -> int:
     """The fewest frames, at least 1, whose own cost is four times that of the call they need."""
     return max(1, round(min(_WORTH * costs.codec_call_ms / max(costs.codec_frame_ms, _EPSILON_MS), 1e6)))
+
+
+def steady_block(costs: Costs, speaking: int) -> float:
+    """The fewest frames that, given to each of so many in calls of their own, keep pace with their listeners.
+
+    Infinite where no block does.
+    """
+    left_ms = _KEPT_UP * costs.frame_ms - speaking * costs.codec_frame_ms
+    return float(ceil(speaking * costs.codec_call_ms / left_ms)) if left_ms > 0.0 else inf
 
 
 def block_due(

@@ -4,32 +4,37 @@ Purpose: gather frames as long as the block policy allows, decode the block that
 whose last frame was decoded. One `tick` is at most one codec call. Knows: blocks, playing time, who still has sound in
 hand. Does not know: the talker, text, callers.
 
-Neighbours in the slots go along in one call when they have as many frames and would be due before it is over; the
-urgent one decides how many. An utterance whose ring of sound is full rests; its frames then fill their ring, and the
-talker lets it rest too. Its slot goes back here, when all of it is decoded or it was stopped. An error in a call is
-that of the utterances in it.
+Everyone gets about as many frames in a round, the most that let nobody run dry: who takes more leaves crumbs to the
+others, and crumbs are dear; but where all would get crumbs, the first takes a block that is worth its call. Neighbours
+in the slots go along in one call when they would be due before it is over, and that leaves everyone as much. An
+utterance whose ring of sound is full rests; its frames then fill their ring, and the talker lets it rest too. Its slot
+goes back here, when all of it is decoded or it was stopped. An error in a call is that of the utterances in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
+from typing import Final
 
 import numpy as np
 
-from engines.chunk_policy import Costs, block_due, first_block, fitting, spare_ms, widest_block, worthwhile
+from engines.chunk_policy import Costs, block_due, first_block, spare_ms, steady_block, widest_block, worthwhile
 from engines.codec_stream import CodecStream
 from engines.costs import CostModel
+from engines.errors import DeviceLostError
 from engines.manifest import FrameSpec
-from engines.pacing import slack_ms
+from engines.pacing import frames_for_all, slack_ms
 from engines.runaway import RunawayTally
 from engines.scheduler import Scheduler
 from engines.stages import CodecStage
 from engines.timing import Timeline, Work
 from engines.utterance import LiveUtterance
 
-_LEAST_WAIT_MS = 0.1
-_PAUSE_MS = 5.0  # until a stream that nobody hears in real time is looked at again
+_CROWD: Final = 2  # streams, from where on talker and codec are always in each other's way
+_LEAST_WAIT_MS: Final = 0.1
+_PAUSE_MS: Final = 5.0  # until a stream that nobody hears in real time is looked at again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +88,7 @@ class CodecLoop:
         for stream in ended:
             self._end(stream)
         now = self._clock()
-        costs = self._costs.snapshot()
+        costs = self._costs.snapshot() if len(streams) < _CROWD else self._costs.cautious()
         self._ceiling = widest_block(costs, self._policy.call_ms, self._codec.most_frames)
         loaded = costs.under_load(len(streams))
         waits_ms = {
@@ -94,24 +99,17 @@ class CodecLoop:
         due = [self._streams[slot] for slot, wait_ms in waits_ms.items() if wait_ms == 0.0]
         if due:
             urgent = min(due, key=lambda stream: stream.urgency_ms(now))
-            room_ms = self._room_ms(urgent, streams, costs, now)
+            in_hand_ms = {stream.slot: stream.in_hand_ms(now) for stream in streams if stream.hungry}
+            room_ms = slack_ms(in_hand_ms, costs, batching=self._policy.batching) - self._policy.margin_ms
             if not urgent.hungry and room_ms < costs.codec_ms(1):  # who begins, or has time, does not break the others
                 due = [stream for stream in due if stream.hungry]
                 if not due and urgent.patient(now):
                     return _PAUSE_MS / 1000.0
                 urgent = min(due or [urgent], key=lambda stream: stream.in_hand_ms(now))
-                room_ms = self._room_ms(urgent, streams, costs, now)
-            if urgent.hungry:
-                room_ms = min(room_ms, urgent.in_hand_ms(now) - self._policy.margin_ms)
-            self._decode(*self._company(urgent, waits_ms, costs, room_ms))
+            self._decode(*self._company(urgent, waits_ms, in_hand_ms, costs))
         if due or ended:
             return 0.0
         return min(waits_ms.values()) / 1000.0 if waits_ms else None
-
-    def _room_ms(self, urgent: CodecStream, streams: list[CodecStream], costs: Costs, now: float) -> float:
-        """How long a call can take, since none can be broken off, until another one's sound must be decoded."""
-        in_hand_ms = [stream.in_hand_ms(now) for stream in streams if stream is not urgent and stream.hungry]
-        return slack_ms(in_hand_ms, costs.codec_ms(1)) - self._policy.margin_ms
 
     def _stream(self, slot: int, utterance: LiveUtterance) -> CodecStream:
         """The slot's stream; a new utterance in it starts from silence."""
@@ -176,33 +174,71 @@ class CodecLoop:
         return wished if wished is not None and stream.fixed_start else self._ceiling
 
     def _company(
-        self, urgent: CodecStream, waits_ms: dict[int, float], costs: Costs, room_ms: float
+        self, urgent: CodecStream, waits_ms: dict[int, float], in_hand_ms: dict[int, float], costs: Costs
     ) -> tuple[list[CodecStream], int]:
-        """Who goes along with the urgent one, in consecutive slots, and how many frames of each are decoded."""
-        frames = min(urgent.utterance.frames.used, self._most(urgent))
-        if not urgent.fixed_start:
-            fits = fitting(costs, frames, room_ms)
-            if room_ms + self._policy.margin_ms < costs.codec_ms(1):  # too late: small blocks would only cost more
-                fits = max(fits, worthwhile(costs))
-            frames = min(frames, fits)
+        """Who goes along with the urgent one, in consecutive slots, and how many frames of each are decoded.
+
+        `in_hand_ms`: of those who are heard, by slot.
+        """
+        wanted = min(urgent.utterance.frames.used, self._most(urgent))
+        if urgent.fixed_start:
+            return [urgent], wanted
+        steady = steady_block(costs, len(in_hand_ms))
+        for margin_ms in (self._policy.margin_ms, 0.0):  # what should stay in hand may be used before it is too late
+            company, frames, most = self._best_round(urgent, wanted, waits_ms, in_hand_ms, costs, margin_ms)
+            if frames < steady:
+                frames = max(frames, min(self._leaving_one(company, in_hand_ms, costs, margin_ms), steady, most))
+            if frames >= 1.0:
+                break
+        else:  # too late: small blocks would only cost more
+            frames = min(most, worthwhile(costs) / len(company))
+        return [self._streams[slot] for slot in company], max(int(frames), 1)
+
+    def _best_round(
+        self,
+        urgent: CodecStream,
+        wanted: int,
+        waits_ms: dict[int, float],
+        in_hand_ms: dict[int, float],
+        costs: Costs,
+        margin_ms: float,
+    ) -> tuple[range, float, int]:
+        """The slots that go together so that everyone can have the most frames, how many, and how many there are."""
         low = high = urgent.slot
-        if self._policy.batching:
-            for_frames_ms = max(min(self._policy.call_ms, room_ms) - costs.codec_call_ms, 0.0)
-            many = max(int(for_frames_ms / max(frames * costs.codec_frame_ms, 1e-9)), 1)
-            call_ms = costs.codec_ms(frames)
+        best, frames, most, available = range(low, high + 1), 0.0, wanted, wanted
+        soon_ms = costs.codec_ms(wanted)
+        while True:
+            slots = range(low, high + 1)
+            slot = self._neighbour(low, high, waits_ms, soon_ms) if self._policy.batching else None
+            if slot is None or len(slots) & (len(slots) - 1) == 0:  # 1, 2, 4, ... and all: enough to choose from
+                fits = min(self._fitting(slots, in_hand_ms, costs, margin_ms), available)
+                if fits >= frames:
+                    best, frames, most = slots, fits, available
+            if slot is None:
+                return best, frames, most
+            low, high = min(low, slot), max(high, slot)
+            stream = self._streams[slot]
+            available = min(available, stream.utterance.frames.used, self._most(stream))
 
-            def joins(slot: int) -> bool:
-                wait_ms = waits_ms.get(slot)
-                if wait_ms is None or wait_ms > call_ms or high - low + 1 >= many:
-                    return False
-                stream = self._streams[slot]
-                return stream.utterance.frames.used >= frames <= self._most(stream)
+    def _fitting(self, company: range, in_hand_ms: dict[int, float], costs: Costs, margin_ms: float) -> float:
+        """How many frames each can be given if so many go together: in time for all, and the call not too long."""
+        together = [in_hand_ms[slot] - margin_ms for slot in company if slot in in_hand_ms]
+        others = sorted(in_hand - margin_ms for slot, in_hand in in_hand_ms.items() if slot not in company)
+        within_call = (self._policy.call_ms - costs.codec_call_ms) / max(len(company) * costs.codec_frame_ms, 1e-9)
+        bound = max(within_call, 1.0) if len(company) == 1 else within_call
+        return min(frames_for_all(together, others, len(company), costs), bound)
 
-            while joins(high + 1):
-                high += 1
-            while joins(low - 1):
-                low -= 1
-        return [self._streams[slot] for slot in range(low, high + 1)], frames
+    def _leaving_one(self, company: range, in_hand_ms: dict[int, float], costs: Costs, margin_ms: float) -> float:
+        """How many frames each of the company can be given if the others get one each after them, in time for all."""
+        together = min((in_hand_ms[slot] for slot in company if slot in in_hand_ms), default=inf)
+        others = {slot: in_hand for slot, in_hand in in_hand_ms.items() if slot not in company}
+        room_ms = min(together, slack_ms(others, costs, batching=False)) - margin_ms
+        return (room_ms - costs.codec_call_ms) / max(len(company) * costs.codec_frame_ms, 1e-9)
+
+    def _neighbour(self, low: int, high: int, waits_ms: dict[int, float], soon_ms: float) -> int | None:
+        """The more urgent of the slots beside these, if it has frames and is due before long."""
+        beside = [slot for slot in (low - 1, high + 1) if waits_ms.get(slot, inf) <= soon_ms]
+        return min(beside, key=waits_ms.__getitem__, default=None)
 
     def _decode(self, company: list[CodecStream], frames: int) -> None:
         """Decode as many frames of each and hand the sound over."""
@@ -211,8 +247,11 @@ class CodecLoop:
         for block, stream in zip(blocks, company, strict=True):
             if stream.utterance.frames.read_into(block) < frames:
                 block.fill(0)  # it was stopped just now; what its slot makes of silence is not handed over
+        self._costs.codec_begins()
         try:
             pcm = self._codec.decode_many(company[0].slot, blocks)
+        except DeviceLostError:
+            raise
         except Exception as error:
             for stream in company:
                 stream.utterance.stop(f"the sound could not be decoded: {error}")

@@ -3,18 +3,24 @@
 Purpose: keep moving averages that the block policy decides by. Knows: milliseconds. Does not know: clocks, models.
 
 The codec's time is taken as a line, call + frames * per_frame, fitted to the recent calls (older ones fade). Until
-calls of different sizes were seen, all of the time is put on the frames. A step's duration is kept for each number of
-streams; `warm_up` sees them, and later ones scale what was seen, so that a device that slows down (heat, power,
-company) is known to be slower at every size. A device that says so itself is believed at once. Slowness is believed
-sooner than it is forgotten: admission must hold in the bad moments, not on average. Two threads report, each its own
-kind; any may ask.
+calls of different sizes were seen, all of the time is put on the frames.
+
+Admission asks for something else: what steps and calls cost in a crowd, where talker and codec share the device all the
+time. `warm_up` measures that, and later steps scale what was measured, so that a device that slows down (heat, power,
+company) is known to be slower at every size. That it is faster than at the warm-up is believed only of steps that had a
+codec call beside them all the time: a lonely one says nothing about crowds. A device that says so itself is believed at
+once. Slowness is believed sooner than it is forgotten: admission must hold in the bad moments, not on average. Two
+threads report, each its own kind; any may ask.
 """
 
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 from typing import Final
 
+from engines.admission import step_ms
 from engines.chunk_policy import Costs
 
 _BELIEVE: Final = 0.1
@@ -26,12 +32,15 @@ _FADE: Final = 0.9  # weight that what is known keeps when one more measurement 
 class CostModel:
     """Moving averages of step and codec times."""
 
-    def __init__(self, frame_ms: float) -> None:
-        self._frame_ms = frame_ms
+    def __init__(self, frame_ms: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock`: seconds, the loops' own."""
+        self._frame_ms, self._clock = frame_ms, clock
         self._lock = threading.Lock()
         self._step_ms: float | None = None
         self._run_ms: dict[int, float] = {}  # by streams, as `step_lasts` was told
+        self._crowded_call = (1, 0.0)  # frames and milliseconds, as `call_lasts` was told
         self._slower = 1.0  # than then
+        self._call_began: float | None = None  # of the codec call under way
         self._codec_slower = 1.0  # in bad moments, than the line says
         self._row_ms: float | None = None
         self._speed: float | None = None  # what the device said last
@@ -50,6 +59,7 @@ class CostModel:
                 return
             longer = before / speed
             self._run_ms = {streams: ms * longer for streams, ms in self._run_ms.items()}
+            self._crowded_call = (self._crowded_call[0], self._crowded_call[1] * longer)
             if longer > 1.0:  # a part of the slowness seen so far may be this very thing
                 self._slower = max(self._slower / longer, min(self._slower, 1.0))
             self._step_ms = None if self._step_ms is None else self._step_ms * longer
@@ -63,19 +73,27 @@ class CostModel:
             self._step_ms = ms if self._step_ms is None else _FADE * self._step_ms + (1.0 - _FADE) * ms
 
     def step_lasts(self, streams: int, ms: float) -> None:
-        """A frame of so many streams takes the talker's graph that long, carefully measured."""
+        """A frame of so many streams takes the talker's graph that long beside codec calls, carefully measured."""
         with self._lock:
             self._run_ms[streams] = max(ms, 1e-6)
 
-    def step_ran(self, streams: int, ms: float) -> None:
-        """A frame of so many streams took the talker's graph that long just now."""
+    def call_lasts(self, frames: int, ms: float) -> None:
+        """A codec call of so many frames takes that long beside the talker's steps, carefully measured."""
         with self._lock:
-            known = self._run_ms.get(streams)
-            if known is not None:
-                self._slower = _toward(self._slower, ms / known)
+            self._crowded_call = (frames, ms)
+
+    def step_ran(self, streams: int, ms: float) -> None:
+        """A frame of so many streams took the talker's graph that long, until now."""
+        with self._lock:
+            known_ms = step_ms(self._run_ms, streams)
+            if not known_ms:
+                return
+            crowded = self._call_began is not None and self._call_began <= self._clock() - ms / 1000.0
+            seen = ms / known_ms if crowded else max(ms / known_ms, 1.0)
+            self._slower = _toward(self._slower, seen)
 
     def step_ms_of(self) -> dict[int, float]:
-        """The duration of a step by the streams in it, as known now; empty where nothing was measured."""
+        """The duration of a step in a crowd by the streams in it, as known now; empty where nothing was measured."""
         with self._lock:
             return {streams: ms * self._slower for streams, ms in self._run_ms.items()}
 
@@ -90,10 +108,16 @@ class CostModel:
         with self._lock:
             return rows * (self._row_ms or 0.0)
 
+    def codec_begins(self) -> None:
+        """A codec call begins; `codec_took` follows, or the next one where it failed."""
+        with self._lock:
+            self._call_began = self._clock()
+
     def codec_took(self, frames: int, ms: float) -> None:
         """One codec call of that many frames took that long."""
         new = (1.0, frames, ms, frames * frames, frames * ms)
         with self._lock:
+            self._call_began = None
             expected_ms = self._line().codec_ms(frames)
             if expected_ms > 0.0:
                 self._codec_slower = _toward(self._codec_slower, ms / expected_ms)
@@ -105,9 +129,12 @@ class CostModel:
             return self._line()
 
     def cautious(self) -> Costs:
-        """The same, with the codec as slow as it is in bad moments."""
+        """The same, with the codec as slow as it is in bad moments, and in a crowd."""
         with self._lock:
             costs, slower = self._line(), max(self._codec_slower, 1.0)
+            frames, ms = self._crowded_call
+            if known_ms := costs.codec_ms(frames):
+                slower = max(slower, ms * self._slower / known_ms)
         return Costs(costs.frame_ms, costs.step_ms, costs.codec_call_ms * slower, costs.codec_frame_ms * slower)
 
     def _line(self) -> Costs:

@@ -62,7 +62,7 @@ class SpeechEngine:
         self.sentence, self.falls_back = stages.sentence, stages.falls_back
         """What people should be told about the device at the start, and whether as a warning."""
         self._prompts = PromptBuilder(bundle)
-        self._costs = CostModel(manifest.frame.frame_ms)
+        self._costs = CostModel(manifest.frame.frame_ms, clock)
         self._scheduler = Scheduler(config.slots, config.max_waiting, self._held if config.admission else None)
         self._tally, self._timeline, self._numbers = RunawayTally(), Timeline(), itertools.count()
         talker_loop = TalkerLoop(
@@ -71,6 +71,7 @@ class SpeechEngine:
             self._scheduler,
             self._costs,
             loop_frames=round(1000.0 * config.runaway_loop_s / manifest.frame.frame_ms),
+            batching=config.codec_batching,
             comfortable_ms=1000.0 * config.comfortable_s,
             margin_ms=config.underrun_margin_ms,
             timeline=self._timeline,

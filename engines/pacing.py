@@ -1,16 +1,19 @@
 """Who goes first: every stream has a listener who will run dry at a known moment.
 
-Purpose: order streams by that moment, let those rest who are far ahead while others are not, and give streams nobody
-listens to in real time (`fast`) what is left, without forgetting them. Pure functions of numbers. Knows: milliseconds
-of sound ahead of a listener. Does not know: clocks, threads, models.
+Purpose: order streams by that moment, let those rest who are far ahead while others are not, give streams nobody
+listens to in real time (`fast`) what is left, without forgetting them, and tell how much of the codec everyone can
+have. Pure functions of numbers. Knows: milliseconds of sound ahead of a listener, what codec calls cost. Does not know:
+clocks, threads, models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Final
+
+from engines.chunk_policy import Costs
 
 PATIENCE_MS: Final = 500.0
 """How long a fast stream can do without a frame beyond what makes a real-time stream comfortable."""
@@ -50,13 +53,46 @@ def who_steps(candidates: Sequence[Candidate], comfortable_ms: float) -> list[in
     return [candidate.slot for candidate in candidates if hungry[0] <= candidate.slot <= hungry[-1]]
 
 
-def slack_ms(ahead_ms: Iterable[float], call_ms: float) -> float:
-    """How long the codec can do something else before it must serve streams that are so far ahead, one after another.
+def slack_ms(ahead_ms: Mapping[int, float], costs: Costs, *, batching: bool) -> float:
+    """How long the codec can do something else before it must serve streams, by slot, that are so far ahead.
 
-    `call_ms`: the least that serving one takes. Infinite where there is nobody to serve.
+    It serves each with a frame: one after another, or, if `batching`, all that sit side by side in one call, whichever
+    leaves it more time. Infinite where there is nobody to serve.
     """
+    one_by_one = _spare_ms(((ahead, 1) for ahead in ahead_ms.values()), costs)
+    if not batching:
+        return one_by_one
+    together = ((min(ahead_ms[slot] for slot in run), len(run)) for run in runs(ahead_ms))
+    return max(one_by_one, _spare_ms(together, costs))
+
+
+def runs(slots: Iterable[int]) -> list[list[int]]:
+    """The slots in ascending order, those side by side together: each could be one call of the codec."""
+    found: list[list[int]] = []
+    for slot in sorted(slots):
+        if found and found[-1][-1] == slot - 1:
+            found[-1].append(slot)
+        else:
+            found.append([slot])
+    return found
+
+
+def frames_for_all(together_ms: Sequence[float], others_ms: Sequence[float], joined: int, costs: Costs) -> float:
+    """How many frames each stream can be given in one round of the codec, so that nobody's sound runs out.
+
+    First one call for `joined` streams, of whom those who are heard already have `together_ms` in hand, then the others
+    one by one, least (`others_ms` is ascending) first. Below 1: somebody will run dry. Infinite without anybody heard.
+    """
+    most = min(((ms - costs.codec_call_ms) / joined for ms in together_ms), default=inf)
+    for later, ms in enumerate(others_ms, start=1):
+        most = min(most, (ms - (later + 1) * costs.codec_call_ms) / (joined + later))
+    return most / max(costs.codec_frame_ms, 1e-9)
+
+
+def _spare_ms(calls: Iterable[tuple[float, int]], costs: Costs) -> float:
+    """What calls, each due in so many milliseconds and of so many frames, leave before the first of them."""
     served_ms, slack = 0.0, inf
-    for ahead in sorted(ahead_ms):
-        served_ms += call_ms
-        slack = min(slack, ahead - served_ms)
+    for due_ms, frames in sorted(calls):
+        served_ms += costs.codec_ms(frames)
+        slack = min(slack, due_ms - served_ms)
     return slack

@@ -25,6 +25,7 @@ from engines.admission import step_ms
 from engines.bundle import Bundle
 from engines.contract import End
 from engines.costs import CostModel
+from engines.errors import DeviceLostError
 from engines.pacing import Candidate, ahead_of_listener_ms, slack_ms, who_steps
 from engines.prompt import Prompt, PromptBuilder
 from engines.runaway import LoopDetector, RunawayTally
@@ -50,6 +51,7 @@ class TalkerLoop:
         costs: CostModel,
         *,
         loop_frames: int,
+        batching: bool,
         comfortable_ms: float,
         margin_ms: float,
         timeline: Timeline,
@@ -59,12 +61,12 @@ class TalkerLoop:
         ahead: bool = False,
     ) -> None:
         """`loop_frames`: how long a loop may last, 0 for ever; `comfortable_ms`: sound ahead that lets one rest;
-        `margin_ms`: sound that nobody should have less of.
+        `margin_ms`: sound that nobody should have less of; `batching`: whether the codec serves several in one call.
 
         `frames_ready` is called when the codec may have something to do. `ahead`: launch before handling codes.
         """
         self._loop_frames, self._comfortable_ms = loop_frames, comfortable_ms
-        self._margin_ms, self._timeline, self._tally = margin_ms, timeline, tally
+        self._margin_ms, self._batching, self._timeline, self._tally = margin_ms, batching, timeline, tally
         self._manifest = bundle.manifest
         self._text_table = bundle.text_table
         self._prompts = PromptBuilder(bundle)
@@ -142,6 +144,7 @@ class TalkerLoop:
         """Run one piece of the first prompt that is not in yet, and short ones after it while its rows allow.
 
         Not where those who speak would run dry meanwhile; for some ticks, that is, after which it is run all the same.
+        Returns whether there was any, run or not.
         """
         waiting = [turn for turn in self._turns.values() if turn.prompt is not None]
         if not waiting:
@@ -159,18 +162,18 @@ class TalkerLoop:
             self._run_piece(turn, turn.prompt)
             rows_in_all += rows
         self._delays = 0 if rows_in_all else self._delays + 1
-        return rows_in_all > 0
+        return True
 
     def _spare_ms(self) -> float:
         """How long the next step can wait before somebody's sound runs out."""
         now, costs = self._clock(), self._costs.snapshot()
-        ahead_ms = [
-            self._ahead_ms(turn, now)
+        ahead_ms = {
+            turn.slot: self._ahead_ms(turn, now)
             for turn in self._turns.values()
-            if turn.prompt is None and turn.utterance.realtime and turn.utterance.progress.frames
-        ]
+            if turn.room and turn.utterance.realtime and turn.utterance.progress.frames
+        }
         ran_ms = step_ms(self._costs.step_ms_of(), len(ahead_ms))
-        return slack_ms(ahead_ms, costs.codec_ms(1)) - ran_ms - self._margin_ms
+        return slack_ms(ahead_ms, costs, batching=self._batching) - ran_ms - self._margin_ms
 
     def _ahead_ms(self, turn: Turn, now: float) -> float:
         """Sound that a turn has made and its listener not heard; whose first is being decoded is heard from now."""
@@ -193,6 +196,8 @@ class TalkerLoop:
         began = self._clock()
         try:
             made = self._talker.prefill(turn.slot, prompt.codec_rows[piece], prompt.text_rows[piece], last=last)
+        except DeviceLostError:
+            raise
         except Exception as error:
             self._end(turn, Stop(End.ERROR, f"the prompt could not be run: {error}"))
             return

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import random
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +28,7 @@ from engines.engine import EngineConfig
 from engines.errors import EngineBusyError
 from engines.manifest import CodecInputs, FrameInputs
 from engines.utterance import LiveUtterance
+from engines.warm_up import warm_up
 from tests import fake_voice
 from tests.fake_voice import ASK, FakeRunner
 
@@ -45,6 +50,10 @@ class Device:
     codec_call_ms: float
     codec_frame_ms: float
     prompt_row_ms: float
+    together: float = 1.0
+    """How much longer a run takes that begins while the other of talker and codec is at work."""
+    uneven: float = 0.0
+    """The most that a run takes longer by chance, as a share."""
 
     def step(self, streams: int) -> float:
         return self.step_ms + streams * self.step_stream_ms
@@ -60,6 +69,11 @@ H200 = Device("H200", 256, 6.0, 0.06, 1.5, 0.08, 0.05)
 
 TWO_CORES = Device("two cores", 32, 5.0, 0.9, 2.3, 4.0, 0.8)
 """The default voice on a processor, roughly as measured."""
+
+
+def in_earnest(device: Device) -> Device:
+    """The same with what real devices have besides: talker and codec in each other's way, and chance."""
+    return replace(device, name=f"{device.name} in earnest", together=1.3, uneven=0.3)
 
 
 class Actor:
@@ -178,8 +192,10 @@ class Simulation:
             EngineConfig(**sizes),  # type: ignore[arg-type]
             clock=self.time.clock,
         )
-        self._world = self.time.current
-        self.engine.warm_up()
+        self._at_work = 0
+        self._dice = random.Random(0)
+        with patch("engines.engine.warm_up", partial(warm_up, beside=self._beside)):
+            self.engine.warm_up()
         self.started_ms = self.time.now_ms
         self.left = (-1, -1)
         """Who is still speaking, or waiting, at the end."""
@@ -263,13 +279,29 @@ class Simulation:
 
     def _speak(self, inputs: Tensors, outputs: Tensors) -> None:
         streams, rows, _ = inputs[FrameInputs.CODEC_ROWS].shape
-        self.time.pass_ms(rows * self.device.prompt_row_ms if rows > 1 else self.device.step(streams))
+        self._work_ms(rows * self.device.prompt_row_ms if rows > 1 else self.device.step(streams))
         fake_voice.speak_by_rule(inputs, outputs)
 
     def _decode(self, inputs: Tensors, outputs: Tensors) -> None:
         streams, frames, _ = inputs[CodecInputs.CODES].shape
-        self.time.pass_ms(self.device.call(streams * frames))
+        self._work_ms(self.device.call(streams * frames))
         fake_voice.decode_by_rule(inputs, outputs)
+
+    def _work_ms(self, ms: float) -> None:
+        """A run that takes so long by itself."""
+        ms *= 1.0 + self.device.uneven * self._dice.random()
+        if self._at_work:
+            ms *= self.device.together
+        self._at_work += 1
+        self.time.pass_ms(ms)
+        self._at_work -= 1
+
+    @contextmanager
+    def _beside(self, work: Callable[[], object]) -> Iterator[None]:
+        """Something goes on at the same time, as far as it can be felt."""
+        self._at_work += 1
+        yield
+        self._at_work -= 1
 
 
 def spoken(streams: list[Stream]) -> list[Stream]:

@@ -121,3 +121,44 @@ def test_the_first_word_of_the_device_changes_nothing() -> None:
     model.step_lasts(1, 10.0)
     model.device_runs_at(0.3)
     assert model.step_ms_of() == {1: 10.0}
+
+
+def test_only_a_crowd_tells_that_a_crowd_is_served_faster() -> None:
+    now = [0.0]
+    model = CostModel(80.0, lambda: now[0])
+    model.step_lasts(1, 10.0)
+    model.step_lasts(4, 20.0)
+    for _ in range(1000):
+        model.step_ran(4, 8.0)
+    assert model.step_ms_of() == {1: 10.0, 4: 20.0}
+    for _ in range(1000):
+        now[0] += 1.0
+        model.codec_begins()
+        now[0] += 0.009
+        model.step_ran(4, 8.0)
+        model.codec_took(8, 9.0)
+    assert model.step_ms_of()[4] == pytest.approx(8.0, rel=0.01)
+    model.codec_begins()
+    now[0] += 0.004
+    model.step_ran(4, 8.0)  # began before the call
+    assert model.step_ms_of()[4] > 8.0
+
+
+def test_steps_between_the_sizes_known_count_too() -> None:
+    model = CostModel(80.0)
+    model.step_lasts(4, 10.0)
+    model.step_lasts(8, 20.0)
+    for _ in range(100):
+        model.step_ran(6, 30.0)
+    assert model.step_ms_of() == {4: pytest.approx(20.0, rel=0.01), 8: pytest.approx(40.0, rel=0.01)}
+
+
+def test_the_crowds_codec_is_known_before_there_is_a_crowd() -> None:
+    model = CostModel(80.0)
+    model.codec_took(8, 16.0)
+    model.call_lasts(8, 24.0)
+    assert model.snapshot().codec_ms(8) == pytest.approx(16.0)
+    assert model.cautious().codec_ms(8) == pytest.approx(24.0)
+    for _ in range(100):
+        model.codec_took(8, 32.0)
+    assert model.cautious().codec_ms(8) == pytest.approx(32.0, rel=0.1)  # not 1.5 times as much

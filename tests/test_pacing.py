@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from math import inf
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.pacing import PATIENCE_MS, Candidate, ahead_of_listener_ms, slack_ms, who_steps
+from engines.chunk_policy import Costs
+from engines.pacing import (
+    PATIENCE_MS,
+    Candidate,
+    ahead_of_listener_ms,
+    frames_for_all,
+    runs,
+    slack_ms,
+    who_steps,
+)
 
 COMFORTABLE = 2000.0
 candidates = st.dictionaries(st.integers(0, 31), st.integers(-500, 5000), min_size=1).map(
@@ -53,8 +63,44 @@ def test_a_fast_stream_is_not_forgotten() -> None:
 
 
 def test_slack_is_what_serving_one_after_another_leaves() -> None:
-    assert slack_ms([], 10.0) == inf
-    assert slack_ms([80.0], 10.0) == 70.0
-    assert slack_ms([80.0, 85.0, 30.0], 10.0) == 20.0
-    assert slack_ms([30.0, 30.0, 30.0], 10.0) == 0.0
-    assert slack_ms([30.0, 30.0, 30.0], 20.0) == -30.0
+    def slack(*ahead_ms: float, call_ms: float = 10.0) -> float:
+        return slack_ms(dict(enumerate(ahead_ms)), Costs(80.0, 0.0, call_ms, 0.0), batching=False)
+
+    assert slack() == inf
+    assert slack(80.0) == 70.0
+    assert slack(80.0, 85.0, 30.0) == 20.0
+    assert slack(30.0, 30.0, 30.0) == 0.0
+    assert slack(30.0, 30.0, 30.0, call_ms=20.0) == -30.0
+
+
+def test_neighbours_can_be_served_in_one_call() -> None:
+    costs = Costs(80.0, 0.0, 10.0, 1.0)
+    assert slack_ms({0: 30.0, 1: 30.0, 2: 30.0}, costs, batching=False) == -3.0
+    assert slack_ms({0: 30.0, 1: 30.0, 2: 30.0}, costs, batching=True) == 17.0
+    assert slack_ms({0: 30.0, 2: 30.0, 4: 30.0}, costs, batching=True) == -3.0
+    assert slack_ms({0: 12.0, 1: 900.0, 2: 900.0}, costs, batching=True) == 1.0  # where company would be too late
+    assert runs([5, 1, 2, 4, 9]) == [[1, 2], [4, 5], [9]]
+
+
+@given(
+    together=st.lists(st.floats(0.0, 2000.0), max_size=6),
+    others=st.lists(st.floats(0.0, 2000.0), max_size=6).map(sorted),
+    call_ms=st.floats(0.0, 20.0),
+    frame_ms=st.floats(0.01, 20.0),
+)
+def test_a_round_of_that_many_frames_lets_nobody_run_dry(
+    together: list[float], others: list[float], call_ms: float, frame_ms: float
+) -> None:
+    joined = max(len(together), 1)
+    costs = Costs(80.0, 0.0, call_ms, frame_ms)
+    frames = frames_for_all(together, others, joined, costs)
+    if frames == inf:
+        assert not together
+        assert not others
+        return
+    now_ms = costs.codec_ms(0) + joined * frames * frame_ms
+    tight = [in_hand - now_ms for in_hand in together]
+    for in_hand in others:
+        now_ms += call_ms + frames * frame_ms
+        tight.append(in_hand - now_ms)
+    assert min(tight) == pytest.approx(0.0, abs=1e-6)  # so one more would be too many

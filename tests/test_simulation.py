@@ -18,6 +18,7 @@ from tests.simulated_device import (
     Device,
     Simulation,
     Stream,
+    in_earnest,
     spoken,
     worst_late_ms,
 )
@@ -56,6 +57,17 @@ def test_company_in_a_call_harms_nobody(many: int, batching: bool) -> None:
     assert worst_late_ms(streams) <= 0.0
 
 
+@pytest.mark.parametrize("device", [ORIN_NANO, AGX_ORIN, TWO_CORES], ids=lambda device: device.name)
+def test_talker_and_codec_in_each_others_way_are_known_before_the_first_crowd(device: Device) -> None:
+    """Runs take longer beside each other, and by chance; a burst that fills it has no gap all the same."""
+    earnest, streams = Simulation(in_earnest(device)), some(2 * device.slots, seed=2)
+    held = earnest.engine.statistics().real_time_streams
+    assert held < Simulation(device).engine.statistics().real_time_streams
+    earnest.run(streams)
+    assert len(spoken(streams)) == held
+    assert worst_late_ms(streams) <= 0.0
+
+
 def test_the_same_run_twice_is_the_same() -> None:
     def blocks() -> list[list[tuple[float, float]]]:
         simulation, streams = Simulation(AGX_ORIN), some(12, seed=5)
@@ -79,8 +91,8 @@ schedules = st.lists(
 )
 
 
-@settings(max_examples=30, derandomize=True)
-@given(schedules, st.sampled_from([ORIN_NANO, AGX_ORIN]))
+@settings(max_examples=40, derandomize=True)
+@given(schedules, st.sampled_from([ORIN_NANO, AGX_ORIN, TWO_CORES, in_earnest(AGX_ORIN), in_earnest(TWO_CORES)]))
 def test_any_schedule(streams: list[Stream], device: Device) -> None:
     """Bursts, long and short, slow listeners, people who leave, files: no gap, no waiting without end, no remains."""
     simulation = Simulation(device, max_waiting=4)
@@ -94,6 +106,17 @@ def test_any_schedule(streams: list[Stream], device: Device) -> None:
             if stream.pace is Pace.REALTIME and not stream.deaf_ms:
                 assert stream.late_ms <= 0.0
     assert simulation.left == (0, 0)
+
+
+@pytest.mark.parametrize("device", [AGX_ORIN, TWO_CORES], ids=lambda device: device.name)
+def test_who_stopped_listening_keeps_nobody_from_beginning(device: Device) -> None:
+    """To the talker such a listener seems to have run dry long ago; nothing it could do would help."""
+    simulation = Simulation(device, pcm_ring_s=0.5)
+    deaf, late = Stream(frames=100, deaf_ms=20_000.0), Stream(frames=30, at_ms=9000.0)
+    simulation.run([deaf, late])
+    assert late.first_ms < 200.0
+    assert late.late_ms <= 0.0
+    assert deaf.outcome.frames == 100
 
 
 def test_files_take_what_is_left_and_are_not_forgotten() -> None:
