@@ -30,7 +30,8 @@ from scripts.repertoire import DEFAULT_VOICE, KINDS, POSITIONS, SOON_S, Repertoi
 
 _LOOK_S: Final = 0.02  # between two looks of a listener
 _EARLY_S: Final = 0.2  # within which half of those who leave do so
-_RING_S: Final = 1.0  # sound ahead of a listener: little, so that utterances are under way while they are heard
+_RING_S: Final = 0.5  # sound ahead of a listener: little, so that utterances are under way while they are heard
+_MOST_FRAMES: Final = 100
 
 
 @dataclass
@@ -39,6 +40,8 @@ class Tally:
 
     whole: int = 0
     cancelled: int = 0
+    left_late: int = 0
+    """Left when the engine was done with it."""
     refused: int = 0
     different: int = 0
     """Stayed, and heard other codes than alone."""
@@ -122,38 +125,45 @@ class Storm:
                     tally.refused += 1
                 time.sleep(_LOOK_S)
                 continue
-            sound_s = len(self._alone[kind].pcm) / self.engine.info.sample_rate_hz
-            stays_s = dice.uniform(0.0, dice.choice([_EARLY_S, sound_s])) if dice.random() < leaving else None
+            sound_s = len(self._alone[kind].pcm) / self.engine.info.sample_rate_hz - _RING_S
+            latest_s = max(dice.choice([_EARLY_S, sound_s]), 0.0)
+            stays_s = dice.uniform(0.0, latest_s) if dice.random() < leaving else None
             self._attend(utterance, kind, stays_s, tally)
 
     def _attend(self, utterance: LiveUtterance, kind: int, stays_s: float | None, tally: Tally) -> None:
-        ear, parts = Ear(utterance, self.engine.info.sample_rate_hz, real_time=self._real_time), []
-        began = time.perf_counter()
-        while True:
-            if stays_s is not None and time.perf_counter() - began >= stays_s:
-                utterance.cancel()
-                break
-            part = ear.take()
-            if part is None:
-                time.sleep(_LOOK_S if stays_s is None else min(_LOOK_S, stays_s))
-            elif len(part):
-                parts.append(part)
-            else:
-                break
+        ear, parts = Ear(utterance, self.engine.info.sample_rate_hz, real_time=self._real_time), list[Pcm]()
+        stayed = _stay(utterance, ear, parts, stays_s)
         outcome = utterance.outcome.result(SOON_S)
         full = utterance.frames.statistics().used + utterance.pcm.statistics().used > 0
         with self._lock:
             tally.left_full += full
-            if outcome.end is End.CANCELLED:
-                tally.cancelled += 1
-            else:
+            if stayed:
                 assert outcome.error is None, outcome.error
                 tally.stay(ear.late_s, np.array_equal(said(utterance, parts).codes, self._alone[kind].codes))
+            elif outcome.end is End.CANCELLED:
+                tally.cancelled += 1
+            else:
+                tally.left_late += 1
 
     def at_rest(self) -> bool:
         """Whether every slot and place is free, and the engine well."""
         state = self.engine.statistics()
         return (state.speaking, state.waiting, state.failure) == (0, 0, None)
+
+
+def _stay(utterance: LiveUtterance, ear: Ear, parts: list[Pcm], stays_s: float | None) -> bool:
+    """Hear it to its end, or leave after `stays_s`; whether it was heard to its end."""
+    began = time.perf_counter()
+    while stays_s is None or time.perf_counter() - began < stays_s:
+        part = ear.take()
+        if part is None:
+            time.sleep(_LOOK_S if stays_s is None else min(_LOOK_S, stays_s))
+        elif len(part):
+            parts.append(part)
+        else:
+            return True
+    utterance.cancel()
+    return False
 
 
 def main() -> None:
@@ -167,7 +177,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     wish = parser.parse_args()
     tallies, rests = {"calm": Tally(), "storm": Tally()}, list[bool]()
-    storm = Storm(wish.bundle, wish.seed, slots=wish.listeners, most_frames=60)
+    storm = Storm(wish.bundle, wish.seed, slots=wish.listeners, most_frames=_MOST_FRAMES)
     with storm.engine:
         for number in range(wish.rounds):
             for name, leaving, seconds in (("calm", 0.0, wish.calm), ("storm", 0.5, wish.seconds)):
