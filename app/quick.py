@@ -176,8 +176,12 @@ class _Conversation:
         self._talk = talk
         self._wishes = wishes
         self._voice = voice
+        self._open = True
+        """A context is open, or asked for."""
+        self._idle = False
+        """The daemon ends it, because no text came for long; more text will begin another."""
         self._to_read = False
-        """Standard input is to be read: the context is open."""
+        """Standard input is to be read: nobody does yet, and the daemon is ready for it."""
         self._heard = False
         """Something was heard, or read: from here on this process must see it through."""
         self._error = ""
@@ -221,9 +225,14 @@ class _Conversation:
         for event in self._talk.hear():
             kind = event["type"]
             if kind == "context.started":
-                self._to_read = self._heard = not self._wishes.words
+                self._to_read = not self._wishes.words and not self._heard
+                self._heard = self._heard or self._to_read
             elif kind == "playback":
                 self._heard = self._heard or event["state"] != "waiting"
+            elif kind == "error" and event["code"] == "idle":
+                self._idle = True
+            elif kind == "context.done" and self._idle:
+                self._open = self._idle = False
             elif kind == "error":
                 if not self._heard:
                     raise Unable
@@ -258,7 +267,11 @@ class _Conversation:
                 raise Failed(str(error)) from None
             except OSError as error:
                 raise Failed(f"cannot read standard input: {error.strerror}") from None
-            self._talk.send(self._text(text))
+            if not self._open:
+                if not data:
+                    return 0
+                self._open = True
+                self._talk.send(self._opening())
+            self._talk.send(self._text(text) if data else self._text(text) + self._talk.say("end"))
             if not data:
-                self._talk.send(self._talk.say("end"))
                 return None

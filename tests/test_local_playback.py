@@ -8,8 +8,10 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import numpy as np
 import pytest
 
 from app.daemon import Daemon
+from app.loudspeaker import Loudspeaker
 from app.sink import to_pcm16
 from tests.audio_world import file_devices, find_in, missing_for_pacing, no_devices, paced_device, recording
 from tests.daemon_rig import Client, ServedFakeEngine, play, serving, settings, turn_until
@@ -242,6 +245,51 @@ def test_what_is_wrong_is_for_the_whole_command_to_say(place: Place) -> None:
                 assert speak.returncode == 1
                 assert b"speak: the text is not valid UTF-8: byte 0xff at offset 3" in said
         assert all(utterance.cancelled or not utterance.ids for utterance in engine.started)
+
+    play(scenario())
+
+
+def test_a_pipe_that_pauses_goes_on(place: Place) -> None:
+    async def scenario() -> None:
+        async with (
+            place.daemon(engine := ServedFakeEngine(), limits={"context_idle_s": 0.05}) as daemon,
+            place.speak(stdin=asyncio.subprocess.PIPE) as speak,
+        ):
+            assert speak.stdin is not None
+            for count, frames in enumerate((2, 5), 1):
+                await turn_until(lambda: daemon.services.gate.contexts == 0)
+                speak.stdin.write(b"a" * frames + b".")
+                await turn_until(partial(lambda count: len(engine.started) == count, count))
+                await turn_until(lambda: daemon.services.gate.contexts == 0)
+            speak.stdin.close()
+            assert await speak.wait() == 0
+        assert [len(utterance.ids) for utterance in engine.started] == [2, 5]
+        assert is_sine(stretches(place.played())[-1], 5)
+
+    play(scenario())
+
+
+def test_programs_that_play_by_themselves_are_respected(place: Place) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine()
+        async with place.daemon(engine) as daemon, Client(daemon, unix=str(place.socket)) as client:
+            async with Loudspeaker(None, now=False):
+                await client.speak("a", "abc", play="local")
+                await turn_until(lambda: engine.started and engine.started[0].outcome.done())
+                free_at = time.monotonic()
+            await client.until("context.done")
+            assert client.heard["a"].of("playback")[0]["at_ms"] > 1000 * free_at
+            engine.hold = True
+            await client.speak("b", "abc", play="local")
+            await turn_until(lambda: len(engine.started) == 2 and engine.started[1].text_ended)
+            engine.started[1].sound(3)
+            await client.until("playback")
+            player = daemon.services.loudspeaker.player
+            assert player._process is not None
+            os.kill(player._process.pid, signal.SIGTERM)  # what another program's --now does
+            await client.until("context.done")
+            assert client.heard["b"].done["outcome"] == "cancelled"
+            assert player.absence() is None
 
     play(scenario())
 
