@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, NewType
 
-from engines.errors import DeviceError, GpuError
+from engines.errors import DeviceError, DeviceLostError, GpuError
 
 Stream = NewType("Stream", int)
 Event = NewType("Event", int)
@@ -180,7 +180,7 @@ class CudaApi:
         self._call("cudaStreamWaitEvent", stream, event, 0)
 
     def synchronize(self, event: Event) -> None:
-        """Wait, asleep, until the event has happened. Raises `DeviceError` when work before it failed."""
+        """Wait, asleep, until the event has happened. Raises `DeviceLostError` when work before it failed."""
         self._call("cudaEventSynchronize", event)
 
     # -- inside -----------------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ class CudaApi:
     def _call(self, function: str, *arguments: Any) -> Any:
         error, *values = getattr(self._cuda, function)(*arguments)
         if int(error) != 0:
-            raise DeviceError(self._explain(function, error))
+            raise DeviceLostError(self._explain(function, error))
         return values[0] if len(values) == 1 else values
 
     def _explain(self, function: str, error: Any) -> str:

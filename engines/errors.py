@@ -8,7 +8,8 @@ SpeechError                 what a caller may catch; its text says what is wrong
 ├── EngineClosedError       the engine is closing or has failed
 ├── RingClosedError         writing to, or reading past, the end of a closed ring
 ├── GpuError                the GPU cannot be used; without one (NoGpuError), there is nothing to complain of
-└── DeviceError             the device broke; the process should end
+└── DeviceError             a run failed on the device
+    └── DeviceLostError     the device is lost to this process, which should end
 """
 
 from __future__ import annotations
@@ -43,7 +44,11 @@ class RingClosedError(SpeechError):
 
 
 class DeviceError(SpeechError):
-    """The device failed in a way only a restart cures."""
+    """A run failed on the device, or there is no room on it."""
+
+
+class DeviceLostError(DeviceError):
+    """The device failed in a way only another process cures."""
 
 
 class GpuError(SpeechError):

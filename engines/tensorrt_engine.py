@@ -17,7 +17,7 @@ from typing import Any
 import tensorrt as trt
 
 from engines.cuda_api import Stream
-from engines.errors import DeviceError, PlanError
+from engines.errors import DeviceError, DeviceLostError, PlanError
 from engines.plan_files import REMEDY, Plan, PlanGraph
 from engines.tensorrt_contract import Context, Engine, profile_of
 
@@ -101,4 +101,4 @@ class _LoadedContext:
 
     def enqueue(self, stream: Stream) -> None:
         if not self._context.execute_async_v3(int(stream)):
-            raise DeviceError(f"TensorRT cannot run {self._graph.file}: {self._logger.last or 'no reason given'}")
+            raise DeviceLostError(f"TensorRT cannot run {self._graph.file}: {self._logger.last or 'no reason given'}")

@@ -23,7 +23,7 @@ import numpy.typing as npt
 import onnxruntime as ort
 
 from engines.cuda_api import CudaApi, DeviceInfo, Event, HostMemory, Sequence, Stream
-from engines.errors import DeviceError, PlanError
+from engines.errors import DeviceLostError, PlanError
 from engines.plan_files import Plan, PlanGraph
 from engines.tensorrt_contract import profile_of
 
@@ -193,7 +193,7 @@ class FakeCuda(CudaApi):
 
     def _note(self, what: str, stream: int = 0, event: int = 0, about: tuple[Any, ...] = ()) -> None:
         if self.fails(what):
-            raise DeviceError(f"the fake device fails in {what}")
+            raise DeviceLostError(f"the fake device fails in {what}")
         assert not (self.ready and what in {"allocate", "allocate_host", "upload", "stream", "event"}), what
         if stream not in self._recordings:
             self.calls.append(Call(what, stream, event, about))

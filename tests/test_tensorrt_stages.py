@@ -224,14 +224,18 @@ def test_at_work_nothing_is_allocated_and_only_events_are_waited_for(voice: Voic
 
 @pytest.mark.parametrize("what", ["launch", "synchronize", "prefill", "codec", "wait"])
 def test_a_device_that_breaks_ends_the_engine_with_the_reason(
-    voice: Voice, plans: Plans, longest: int, what: str
+    voice: Voice, plans: Plans, alone: dict[int, Said], what: str
 ) -> None:
+    assert len(alone[4].codes) > 8  # it does not end while its text is waited for
     cuda = FakeCuda()
     with open_engine(voice, plans[ROWS_STEPPED], cuda) as engine:
-        utterances = [start(engine, number) for number in (longest, longest)]
-        utterances[0].pcm.read(1, SOON)
+        waiting = engine.start(REQUESTS[4])
+        waiting.feed(TEXTS[4][:4])
+        waiting.pcm.read(1, SOON)
         cuda.fails = lambda called: called == what
         late = start(engine, 2)
-        ends = [utterance.outcome.result(SOON) for utterance in (*utterances, late)]
-    assert all(outcome.end in {End.ERROR, End.END, End.LIMIT} for outcome in ends)
-    assert any(f"the fake device fails in {what}" in (outcome.error or "") for outcome in ends)
+        waiting.feed(TEXTS[4][4:])
+        ends = [utterance.outcome.result(SOON) for utterance in (waiting, late)]
+        failure = engine.statistics().failure or ""
+    assert f"the fake device fails in {what}" in failure
+    assert all(outcome.end is End.ERROR and failure in (outcome.error or "") for outcome in ends)
