@@ -59,6 +59,7 @@ class EngineSection(Section, frozen=True):
     async_chunks: bool = _ENGINE.async_chunks
     codec_batching: bool = _ENGINE.codec_batching
     adaptive_chunks: bool = _ENGINE.adaptive_chunks
+    async_scheduling: bool | Literal["auto"] = _ENGINE.async_scheduling
     backend: Literal["auto", "tensorrt", "cuda", "cpu"] = "auto"
     precision: Literal["auto", "int4", "int8", "fp8", "fp16", "fp32"] = "auto"
     plans: str = _ENGINE.plans

@@ -96,7 +96,7 @@ def on_runners(
     manifest: Manifest, frame: Runner, codec: Runner, config: EngineConfig, cache_dtype: npt.DTypeLike = np.float32
 ) -> Stages:
     """Stages of two graphs that runners have loaded. Raises `BundleError` when a graph does not fit."""
-    ahead = config.async_scheduling or False  # measured: a processor gains nothing by it (docs/LOG.md)
+    ahead = config.async_scheduling is True  # "auto" is off: a processor gains nothing by it (docs/LOG.md)
     positions = rows_per_slot(manifest, config)
 
     def close() -> None:

@@ -6,6 +6,7 @@ Purpose: the sizes, bounds and switches of one engine, checked. Knows: numbers. 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from engines.manifest import Manifest
 
@@ -50,8 +51,8 @@ class EngineConfig:
     """Decode while frames are still made; without it nothing is heard before an utterance is complete."""
     adaptive_chunks: bool = True
     """Choose the blocks by measured costs; without it every block has `codec_chunk_frames` frames."""
-    async_scheduling: bool | None = None
-    """Launch the next step before the last one's codes are handled; None: where the device gains by it."""
+    async_scheduling: bool | Literal["auto"] = "auto"
+    """Launch the next step before the last one's codes are handled; "auto": where the device gains by it."""
     backend: str = "auto"
     """What runs the graphs: "tensorrt", "cuda", "cpu", or "auto", the best that works here."""
     precision: str = "auto"

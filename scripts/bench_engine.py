@@ -40,6 +40,8 @@ COLUMNS: Final[dict[str, dict[str, Any]]] = {
     "everything on": {},
     "admission off": {"admission": False},
     "async chunks off": {"admission": False, "async_chunks": False},
+    "async scheduling off": {"admission": False, "async_scheduling": False},
+    "async scheduling on": {"admission": False, "async_scheduling": True},
     "codec batching off": {"admission": False, "codec_batching": False},
     "fixed chunk 25": {"admission": False, "adaptive_chunks": False},
     "fixed first chunk 1": {"admission": False, "first": 1},

@@ -41,6 +41,7 @@ def test_the_bundle_is_found_from_the_files_place(tmp_path: Path) -> None:
         ('[engine]\nslots = "many"', r"engine\.slots: Expected `int`, got `str`"),
         ("engine = 3", r"engine: Expected `object`"),
         ("[text]\nworkers = 2", r"text\.workers: Expected `int` <= 1"),
+        ('[engine]\nasync_scheduling = "on"', r"engine\.async_scheduling: Invalid enum value 'on'"),
         ("[engine", "not valid TOML"),
     ],
 )
@@ -70,3 +71,5 @@ def test_the_engines_switches_are_read() -> None:
     engine = EngineConfig(**msgspec.structs.asdict(config.engine))
     assert (engine.admission, engine.runaway_loop_s, engine.comfortable_s) == (False, 0.0, 1.5)
     assert (engine.async_chunks, engine.codec_batching, engine.adaptive_chunks) == (True, True, True)
+    assert engine.async_scheduling == "auto"
+    assert parse_config("[engine]\nasync_scheduling = false", "good.toml").engine.async_scheduling is False
