@@ -80,6 +80,19 @@ def test_settings_and_token_stay(tmp_path: Path) -> None:
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
+def test_jetson_stats_is_wanted_where_it_is(tmp_path: Path) -> None:
+    extra = tmp_path / "etc/systemd/system/speakd.service.d/jtop.conf"
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/group").write_text("root:x:0:\njtop:x:997:\n")
+    run("install", "--root", str(tmp_path))
+    assert "SupplementaryGroups=jtop" in extra.read_text()
+    assert "Wants=jtop.service" in extra.read_text()
+    assert "Requires" not in extra.read_text()
+    (tmp_path / "etc/group").write_text("root:x:0:\n")
+    run("install", "--root", str(tmp_path))
+    assert not extra.exists()
+
+
 def test_a_dry_run_touches_nothing(tmp_path: Path) -> None:
     said = run("install", "--root", str(tmp_path), "--dry-run")
     assert "speakd.service" in said
