@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
 import signal
 import socket
 import sys
 import traceback
 from pathlib import Path
-from typing import Final
 
 from app.bundle_reader import BundleReader
 from app.front_end import TextFrontEnd
@@ -39,9 +37,6 @@ from app.text_messages import (
     send,
 )
 from engines.errors import BundleError
-
-NICENESS: Final = 5
-"""Text is read ahead of the voice, so the threads that speak and those that listen go first."""
 
 
 class TextWorker:
@@ -99,7 +94,6 @@ def main() -> None:
     """Run with the arguments of this process."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the daemon hears them, and still needs this to end in good order
-    os.nice(NICENESS)
     serve(socket.socket(fileno=int(sys.argv[1])))
 
 

@@ -1,7 +1,7 @@
 """`scripts/bench serve`: what clients of a loaded daemon see, and what /health answers meanwhile.
 
 Purpose: for each concurrency, a process full of clients speaks while this one polls /health; with the text and audio
-work on threads of their own, and with that switched off, in one run. Prints a table, then one JSON line. Knows: the
+work away from the loop, and with that switched off, in one run. Prints a table, then one JSON line. Knows: the
 daemon as a black box. Does not know: its insides, but for the averages it shows in /metrics.
 """
 
@@ -12,22 +12,27 @@ import asyncio
 import contextlib
 import json
 import re
+import socket
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from app.promptness import be_prompt
+from app.threads import in_thread
 from scripts.bench_tools import Value, close, machine, show
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 _POLL_S: Final = 0.01
 _COLUMNS: Final = (
-    "offload", "clients", "health p50", "p95", "p99", "max", "polls", "TTFA p50", "p95", "RTF", "utt/s", "audio s/s",
-    "refused", "underruns", "continuous",
+    "offload", "clients", "health p50", "p95", "p99", "max", "polls", "asleep p99", "TTFA p50", "p95", "RTF",
+    "utt/s", "audio s/s", "refused", "underruns", "continuous",
 )  # fmt: skip
 
 
@@ -81,22 +86,37 @@ async def get(port: int, path: str) -> bytes:
     return answer
 
 
-async def poll(port: int, until: asyncio.Event) -> list[float]:
-    """Milliseconds of every GET /health, one after the other, with a pause between."""
-    taken = []
+@dataclass
+class Polls:
+    """Milliseconds."""
+
+    health: list[float] = field(default_factory=list)
+    """Of every GET /health, from connect to the end of the answer."""
+    asleep: list[float] = field(default_factory=list)
+    """How late the poller woke from its pauses: what the machine adds, whoever answers."""
+
+
+def poll(port: int, until: threading.Event) -> Polls:
+    """GET /health again and again, on plain sockets and a prompt thread: what is measured is the daemon."""
+    be_prompt()
+    seen = Polls()
     while not until.is_set():
         began = time.perf_counter()
-        answer = await get(port, "/health")
-        taken.append(1000 * (time.perf_counter() - began))
+        with socket.create_connection(("127.0.0.1", port)) as link:
+            link.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            answer = b"".join(iter(lambda: link.recv(4096), b""))
+        paused = time.perf_counter()
+        seen.health.append(1000 * (paused - began))
         assert answer.startswith(b"HTTP/1.1 200"), answer[:100]
-        await asyncio.sleep(_POLL_S)
-    return taken
+        time.sleep(_POLL_S)
+        seen.asleep.append(1000 * (time.perf_counter() - paused - _POLL_S))
+    return seen
 
 
 async def level(port: int, concurrency: int, wish: argparse.Namespace) -> dict[str, Value]:
     """One concurrency."""
-    done = asyncio.Event()
-    polling = asyncio.ensure_future(poll(port, done))
+    done = threading.Event()
+    polling = asyncio.ensure_future(in_thread("poll", lambda: poll(port, done)))
     if concurrency:
         load = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "scripts.bench_serve_load", f"ws://127.0.0.1:{port}/v1/speak",
@@ -115,14 +135,15 @@ async def level(port: int, concurrency: int, wish: argparse.Namespace) -> dict[s
     return _figures(await polling, seen)
 
 
-def _figures(health_ms: list[float], seen: dict[str, Any] | None) -> dict[str, Value]:
-    p50, p95, p99 = (float(value) for value in np.percentile(health_ms, (50, 95, 99)))
+def _figures(polls: Polls, seen: dict[str, Any] | None) -> dict[str, Value]:
+    p50, p95, p99 = (float(value) for value in np.percentile(polls.health, (50, 95, 99)))
     figures: dict[str, Value] = {
         "health_p50_ms": p50,
         "health_p95_ms": p95,
         "health_p99_ms": p99,
-        "health_max_ms": max(health_ms),
-        "polls": len(health_ms),
+        "health_max_ms": max(polls.health),
+        "polls": len(polls.health),
+        "asleep_p99_ms": float(np.percentile(polls.asleep, 99)),
     }
     if seen is None:
         return figures
@@ -157,7 +178,7 @@ async def measure(wish: argparse.Namespace) -> None:
             found = re.search(rb"speakd_engine_step_seconds\{[^}]*\} ([\d.e-]+)", await get(port, "/metrics"))
             steps[name] = 1000 * float(found[1]) if found else float("nan")
     show(f"serve, {wish.workload} text, {wish.slots} slots, {wish.utterances} utterances a row (ms)", _COLUMNS, rows)
-    print("clients 0 is the floor: a GET while nobody speaks. Ratios compare rows of this run only.")
+    print("clients 0 is the floor: a GET while nobody speaks. asleep: how late the poller itself woke from its pauses.")
     record: dict[str, object] = {
         "bench": "serve",
         "workload": wish.workload,
