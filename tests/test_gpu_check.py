@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -15,13 +16,15 @@ from engines.backends import open_stages
 from engines.bundle import open_bundle
 from engines.engine import SpeechEngine
 from engines.engine_config import EngineConfig
-from scripts import gpu_check_run, gpu_engine
+from export import build_door
+from scripts import gpu_case, gpu_check_run, gpu_engine
 from scripts.gpu_case import compare, measure_stages, speak
 from scripts.gpu_check_run import run_stage
 from scripts.gpu_engine import Case
 from scripts.gpu_report import aims, table, with_roofline
 from scripts.gpu_shape import SMOKE, Shape
 from scripts.gpu_stages import STAGES, Stage, find_python
+from tests.fake_builder import FakeBuilder
 
 ROOT = Path(__file__).parent.parent
 
@@ -121,6 +124,19 @@ def test_an_engine_is_measured_and_compared(tiny_bundle: Path) -> None:
     assert (found["same_speech"], found["first_difference"]) == (1.0, None)
     assert found["frames_here"] == found["frames_on_processor"] > 0
     assert found["sound_error"] < 1e-4
+
+
+def test_a_plan_is_built_and_what_its_verification_found_is_kept(
+    tiny_bundle: Path, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_door, "load_builder", FakeBuilder)
+    monkeypatch.setattr(gpu_case, "checkpoint_of", lambda _model, smoke: tiny_checkpoint)
+    asked = argparse.Namespace(slots=1, precision="fp32", shape="stepped", model="default", smoke=True, budget_s=300.0)
+    told = gpu_case.build(asked, tiny_bundle, tmp_path)
+    assert told["agreement"] == 1.0
+    assert told["pcm_error"] < 1e-4
+    assert told["build_s"] >= 0.0
+    assert list(tmp_path.glob("*/plan.json"))
 
 
 def test_a_case_that_dies_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
