@@ -6,11 +6,11 @@ The codec's time is taken as a line, call + frames * per_frame, fitted to the re
 calls of different sizes were seen, all of the time is put on the frames.
 
 Admission asks for something else: what steps and calls cost in a crowd, where talker and codec share the device all the
-time. `warm_up` measures that, and later steps scale what was measured, so that a device that slows down (heat, power,
-company) is known to be slower at every size. That it is faster than at the warm-up is believed only of steps that had a
-codec call beside them all the time: a lonely one says nothing about crowds. A device that says so itself is believed at
-once. Slowness is believed sooner than it is forgotten: admission must hold in the bad moments, not on average. Two
-threads report, each its own kind; any may ask.
+time. `warm_up` measures that. Later steps scale what was measured of steps, so that a device that slows down (heat,
+power, company) is known to be slower at every size; codec calls show it for themselves. That steps are faster than at
+the warm-up is believed only of those that had a codec call beside them all the time: a lonely one says nothing about
+crowds. A device that says itself that it is slow is believed at once. Slowness is believed sooner than it is forgotten:
+admission must hold in the bad moments, not on average. Two threads report, each its own kind; any may ask.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class CostModel:
             costs, slower = self._line(), max(self._codec_slower, 1.0)
             frames, ms = self._crowded_call
             if known_ms := costs.codec_ms(frames):
-                slower = max(slower, ms * self._slower / known_ms)
+                slower = max(slower, ms / known_ms)
         return Costs(costs.frame_ms, costs.step_ms, costs.codec_call_ms * slower, costs.codec_frame_ms * slower)
 
     def _line(self) -> Costs:
