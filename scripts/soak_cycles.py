@@ -42,7 +42,7 @@ asyncio.run(main())
 
 @dataclass(frozen=True)
 class Vitals:
-    """What a leak would move."""
+    """What a leak would move; descriptors, threads and memory are those of the daemon and its helpers together."""
 
     descriptors: int
     threads: int
@@ -131,19 +131,28 @@ async def vitals(pid: int, port: int) -> Vitals:
         if not (figures["speakd_contexts_open"] or figures["speakd_sockets"] or figures["engine"]):
             break
         await asyncio.sleep(0.05)
-    process = Path(f"/proc/{pid}")
-    status = (process / "status").read_text(encoding="ascii")
-    memory = re.search(r"VmRSS:\s+(\d+)", status)
+    processes = [Path(f"/proc/{one}") for one in (pid, *_children(pid))]
     return Vitals(
-        descriptors=len(list((process / "fd").iterdir())),
-        threads=len(list((process / "task").iterdir())),
+        descriptors=sum(len(list((process / "fd").iterdir())) for process in processes),
+        threads=sum(len(list((process / "task").iterdir())) for process in processes),
         tasks=int(figures["speakd_tasks"]),
-        memory_mb=int(memory[1]) / 1000 if memory else 0.0,
+        memory_mb=sum(map(_memory_mb, processes)),
         sockets=int(figures["speakd_sockets"]),
         contexts=int(figures["speakd_contexts_open"]),
         connections=int(figures["speakd_connections"]),
         speaking=int(figures["engine"]),
     )
+
+
+def _children(pid: int) -> list[int]:
+    """The processes a daemon works with."""
+    lists = (thread / "children" for thread in Path(f"/proc/{pid}/task").iterdir())
+    return [int(child) for found in lists for child in found.read_text(encoding="ascii").split()]
+
+
+def _memory_mb(process: Path) -> float:
+    memory = re.search(r"VmRSS:\s+(\d+)", (process / "status").read_text(encoding="ascii"))
+    return int(memory[1]) / 1000 if memory else 0.0
 
 
 async def _figures(port: int) -> dict[str, float]:
