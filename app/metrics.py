@@ -145,6 +145,10 @@ class _Parts(Collector):
             for name, snapshot in snapshots:
                 family.add_metric([name], float(getattr(snapshot, field)) / (1000 if field.endswith("_ms") else 1))
             yield family
+        info = GaugeMetricFamily("speakd_engine_info", "What runs the graphs, and why", labels=["model", "runs_on"])
+        for name, snapshot in snapshots:
+            info.add_metric([name, snapshot.runs_on], 1.0)
+        yield info
 
 
 def _unit(field: str) -> str:

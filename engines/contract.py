@@ -227,3 +227,5 @@ class EngineStatistics:
     """Utterances that ran away before anything audible and were begun again, since the start."""
     runaways_ended: int = 0
     """Utterances that ran away and were ended (`End.LIMIT`), since the start."""
+    runs_on: str = ""
+    """What runs the graphs, and why nothing better does, as people are told."""

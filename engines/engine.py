@@ -164,6 +164,7 @@ class SpeechEngine:
             real_time_streams=self._held(),
             runaways_retried=runaways.retried,
             runaways_ended=runaways.ended,
+            runs_on=self.sentence,
         )
 
     def device_runs_at(self, speed: float) -> None:

@@ -80,4 +80,4 @@ def test_the_engine_hands_the_warning_on(tiny_bundle: Path, monkeypatch: pytest.
     machine(monkeypatch, None, "a library is missing")
     with SpeechEngine.open(tiny_bundle, EngineConfig(slots=1)) as engine:
         assert engine.falls_back
-        assert "a library is missing" in engine.sentence
+        assert "a library is missing" in engine.statistics().runs_on
