@@ -66,12 +66,9 @@ def main() -> None:
     options = parser.parse_args()
     ends = time.monotonic() + options.budget_s
     cases = SMOKE if options.smoke else TENSORRT if options.backend == "tensorrt" else CUDA
-    if not options.smoke:
-        try:
-            check_gpu()
-        except GpuError as error:
-            print(json.dumps({"missing": str(error)}), flush=True)
-            return
+    if not options.smoke and (why := _missing(options.backend)):
+        print(json.dumps({"missing": why}), flush=True)
+        return
     for number, case in enumerate(cases):
         left_s = ends - time.monotonic()
         if left_s < _LEAST_S:
@@ -79,6 +76,25 @@ def main() -> None:
             return
         backend = "cpu" if options.smoke else options.backend
         print(run(case, backend, min(left_s, _MOST_S), smoke=options.smoke), flush=True)
+
+
+def _missing(backend: str) -> str | None:
+    """What a backend lacks here; None where it can be tried. Asked in another process: it would keep the device open."""
+    try:
+        check_gpu()
+    except GpuError as error:
+        return str(error)
+    if backend != "cuda":
+        return None
+    asking = "from engines.runner_ort_cuda import cuda_fault; print(cuda_fault() or '')"
+    done = subprocess.run([sys.executable, "-c", asking], capture_output=True, text=True, check=False, timeout=60)
+    if done.returncode != 0:
+        return f"ONNX Runtime cannot be asked: {_last(done.stderr)}"
+    return done.stdout.strip() or None
+
+
+def _last(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "no word of why")
 
 
 def run(case: Case, backend: str, left_s: float, *, smoke: bool) -> str:
@@ -93,9 +109,7 @@ def run(case: Case, backend: str, left_s: float, *, smoke: bool) -> str:
         return json.dumps({**facts, "fault": f"stopped after {left_s:.0f} s"})
     told = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or not told:
-        complaints = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        why = complaints[-1] if complaints else "no word of why"
-        return json.dumps({**facts, "fault": f"exit code {done.returncode}: {why}"})
+        return json.dumps({**facts, "fault": f"exit code {done.returncode}: {_last(done.stderr)}"})
     return json.dumps({**facts, **json.loads(told[-1])})
 
 

@@ -10,12 +10,14 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import onnxruntime as ort
 import pytest
 
 from engines.backends import open_stages
 from engines.bundle import open_bundle
 from engines.engine import SpeechEngine
 from engines.engine_config import EngineConfig
+from engines.runner_ort_cuda import CUDA
 from export import build_door
 from scripts import gpu_case, gpu_check_run, gpu_engine
 from scripts.gpu_case import compare, measure_stages, speak
@@ -146,6 +148,20 @@ def test_a_case_that_dies_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "not a voice bundle" in told["fault"]
     assert told["precision"] == "fp32"
     assert "stopped" in json.loads(gpu_engine.run(case, "cpu", 0.01, smoke=True))["fault"]
+
+
+def test_an_onnxruntime_without_cuda_is_missing_not_broken(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if CUDA.provider in ort.get_available_providers():
+        pytest.skip("this onnxruntime has the CUDA provider")
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(gpu_engine, "check_gpu", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["gpu_engine", "cuda"])
+    gpu_engine.main()
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [list(row) for row in told] == [["missing"]]
+    assert "has no CUDA provider" in told[0]["missing"]
 
 
 def test_without_a_gpu_every_stage_says_so() -> None:
