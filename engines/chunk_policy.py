@@ -24,6 +24,7 @@ from typing import Final
 
 _EPSILON_MS: Final = 1e-6
 _WORTH: Final = 4.0  # frames' cost over their call's, from where on a larger block saves little
+_COMPANY: Final = 2.0  # streams to a call where calls may have company; more on a device whose calls are dear
 _KEPT_UP: Final = 0.95  # of the time that the codec may be busy where it only just keeps pace
 _HORIZON_BLOCKS: Final = 8  # of the largest size: what is played through; costs are not known better than that
 
@@ -45,10 +46,14 @@ class Costs:
         """One codec call of that many frames: c(n)."""
         return self.codec_call_ms + frames * self.codec_frame_ms
 
-    def under_load(self, speaking: int) -> Costs:
-        """The same costs when the codec serves that many utterances in turn (steps are measured as they come)."""
-        calls = max(speaking, 1)
-        return Costs(self.frame_ms, self.step_ms, self.codec_call_ms * calls, self.codec_frame_ms * calls)
+    def under_load(self, speaking: int, *, batching: bool) -> Costs:
+        """The same costs when the codec serves that many utterances in turn (steps are measured as they come).
+
+        `batching`: some of them in one call.
+        """
+        frames = max(speaking, 1)
+        calls = max(frames / _COMPANY, 1.0) if batching else frames
+        return Costs(self.frame_ms, self.step_ms, self.codec_call_ms * calls, self.codec_frame_ms * frames)
 
 
 def widest_block(costs: Costs, call_ms: float, ceiling: int) -> int:

@@ -90,7 +90,7 @@ class CodecLoop:
         now = self._clock()
         costs = self._costs.snapshot() if len(streams) < _CROWD else self._costs.cautious()
         self._ceiling = widest_block(costs, self._policy.call_ms, self._codec.most_frames)
-        loaded = costs.under_load(len(streams))
+        loaded = costs.under_load(len(streams), batching=self._policy.batching)
         waits_ms = {
             stream.slot: wait_ms
             for stream in streams

@@ -60,8 +60,9 @@ def test_slower_than_real_time_takes_the_ceiling() -> None:
 
 def test_load_makes_codec_calls_dearer() -> None:
     costs = costs_of(30.0, 10.0, 5.0)
-    assert costs.under_load(3) == costs_of(30.0, 30.0, 15.0)
-    assert costs.under_load(0) == costs
+    assert costs.under_load(3, batching=False) == costs_of(30.0, 30.0, 15.0)
+    assert costs.under_load(4, batching=True) == costs_of(30.0, 20.0, 20.0)
+    assert costs.under_load(1, batching=True) == costs.under_load(0, batching=False) == costs
 
 
 @given(costs=some_costs, call_ms=st.floats(1, 500), ceiling=st.integers(1, 30))
