@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def _missing(backend: str) -> str | None:
-    """What a backend lacks here; None where it can be tried. Asked in another process: it would keep the device open."""
+    """What a backend lacks here; None where it can be tried. Asked in another process, or this one kept the device."""
     try:
         check_gpu()
     except GpuError as error:
