@@ -22,7 +22,7 @@ from typing import Final, NoReturn
 
 import structlog
 
-from app import logs, security
+from app import build_command, logs, security
 from app.bundle_reader import BundleReader
 from app.config import Config, ConfigError, load_config
 from app.context import Pools
@@ -33,6 +33,8 @@ from app.http_pages import Sources
 from app.inline_executor import InlineExecutor
 from app.local_sink import LocalLoudspeaker
 from app.metrics import Metrics
+from app.plan_builder import MakePlanBuilder, make_plan_builder
+from app.plans import PATIENCE_S, Plans
 from app.promptness import be_prompt
 from app.pulse import Pulse
 from app.reload import check_sizes, reload_services
@@ -45,8 +47,6 @@ from app.threads import in_thread
 from app.voices import OpenModel, VoiceModel, VoiceTable, open_model
 from engines.errors import SpeechError
 
-_OPENING_S: Final = 60.0
-"""Patience asked of the service manager, again and again while an engine is being opened."""
 _CLOSE_S: Final = 0.3
 """Engines that have not ended by then are left to the process's end."""
 _log: Final = structlog.stdlib.get_logger("speakd")
@@ -61,6 +61,7 @@ class Daemon:
         config_file: Path | None,
         notify: SystemdNotify | None = None,
         opener: OpenModel | None = None,
+        make_builder: MakePlanBuilder = make_plan_builder,
     ) -> None:
         """Raises `ConfigError` for what cannot be served."""
         check_sizes(config)
@@ -106,7 +107,10 @@ class Daemon:
         text = self._text
         if text is not None:
             metrics.watch("speakd_text_worker_deaths", "Text workers that died, in all", lambda: text.deaths)
+        line = self.services.loudspeaker.line
+        metrics.watch("speakd_loudspeaker_waiting", "Contexts that wait for the loudspeaker", lambda: line.waiting)
         metrics.watch_parts((pools.text, pools.audio), self._models)
+        self._plans = Plans(self.services, self.pulse, self.notify, make_builder)
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         self._reloading: asyncio.Task[None] | None = None
@@ -137,6 +141,8 @@ class Daemon:
                 opening.result()
                 work.append(asyncio.ensure_future(self.pulse.beat(self.stop)))
                 work.append(asyncio.ensure_future(DeviceWatch(self._models).run()))
+                if config.server.build_plans == "background":
+                    work.append(asyncio.ensure_future(self._plans.build_behind(self._bundles())))
                 await stopped
             return 1 if self.pulse.failure else 0
         finally:
@@ -171,9 +177,10 @@ class Daemon:
         config = self.services.config
         patience = asyncio.ensure_future(self._ask_for_patience())
         try:
+            if config.server.build_plans == "wait":
+                await self._plans.build_missing(self._bundles())
             models = [
-                await self.services.open_model(bundle, config, self.services.pools.text)
-                for bundle in dict.fromkeys((config.voice.bundle, *config.server.bundles))
+                await self.services.open_model(bundle, config, self.services.pools.text) for bundle in self._bundles()
             ]
         finally:
             patience.cancel()
@@ -186,16 +193,21 @@ class Daemon:
         self.ready.set()
         _log.info("ready", voices=self.services.voices.names)
 
+    def _bundles(self) -> list[str]:
+        config = self.services.config
+        return list(dict.fromkeys((config.voice.bundle, *config.server.bundles)))
+
     async def _ask_for_patience(self) -> None:
         while True:
-            self.notify.extend_timeout(_OPENING_S)
-            self.notify.status("opening the voices")
-            await asyncio.sleep(_OPENING_S / 4)
+            self.notify.extend_timeout(PATIENCE_S)
+            self.notify.status(self.pulse.opening)
+            await asyncio.sleep(PATIENCE_S / 4)
 
     async def _reload(self) -> None:
         self.notify.reloading()
         try:
-            skipped = await reload_services(self.services, self._file)
+            async with self._plans.changing:
+                skipped = await reload_services(self.services, self._file)
         except SpeechError as error:
             _log.error("the configuration was refused; the old one stands", error=str(error))
             self.services.metrics.reloaded("refused")
@@ -229,7 +241,13 @@ class Daemon:
 
 def main() -> NoReturn:
     """Run `speakd` with the arguments of this process."""
-    parser = argparse.ArgumentParser(prog="speakd", description="Speak for clients on a WebSocket and a Unix socket.")
+    if sys.argv[1:2] == ["build"]:
+        _build()
+    parser = argparse.ArgumentParser(
+        prog="speakd",
+        description="Speak for clients on a WebSocket and a Unix socket.",
+        epilog="`speakd build` builds TensorRT plans for a voice: see `speakd build --help`.",
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help="configuration file")
     parser.add_argument("--check", action="store_true", help="check the configuration, and end")
     parser.add_argument("--version", action="version", version=f"speakd {metadata.version('speakd')}")
@@ -256,6 +274,14 @@ def main() -> NoReturn:
     with contextlib.suppress(OSError):
         sys.stdout.flush()
     os._exit(code)  # a thread that hangs on a device must not keep the process
+
+
+def _build() -> NoReturn:
+    try:
+        build_command.run(sys.argv[2:])
+    except ConfigError as error:
+        print(f"speakd: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 async def _run(config: Config, config_file: Path | None) -> int:

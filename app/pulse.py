@@ -19,6 +19,7 @@ from app.services import Services
 from app.systemd_notify import SystemdNotify
 from app.text_process import TextProcess
 
+OPENING: Final = "opening the voices"
 _BEAT_S: Final = 0.1
 _STATUS_S: Final = 10.0
 _log: Final = structlog.stdlib.get_logger("speakd")
@@ -33,6 +34,10 @@ class Pulse:
         self._text = text
         self.failure: str | None = None
         """Why an engine has ended, if one has."""
+        self.opening = OPENING
+        """What is being done before the first client can be served."""
+        self.building = ""
+        """A plan that is being built while clients are served, and how far it is."""
         self._progress: dict[str, tuple[int, float]] = {}
         """Of each pool at work: tasks it has done, and since when no more."""
 
@@ -60,7 +65,7 @@ class Pulse:
         if self._services.gate.closing:
             return Condition(False, "stopping")
         if self._services.voices is None:
-            return Condition(False, "opening the voices")
+            return Condition(False, self.opening)
         return self.health()
 
     def summary(self) -> str:
@@ -68,7 +73,8 @@ class Pulse:
         gate = self._services.gate
         voices = self._services.voices
         names = ", ".join(voices.names[:4]) if voices else "none"
-        return f"{gate.contexts} contexts on {gate.sockets} sockets; voices: {names}"
+        building = f"; {self.building}" if self.building else ""
+        return f"{gate.contexts} contexts on {gate.sockets} sockets; voices: {names}{building}"
 
     async def beat(self, stop: Callable[[], None]) -> None:
         """Go on until cancelled; `stop` is called when an engine has failed."""

@@ -53,10 +53,31 @@ async def reload_services(services: Services, file: Path | None) -> list[str]:
     services.config, services.guard, services.voices = config, guard, table
     services.gate.configure(config)
     for model in retired:
-        task = asyncio.ensure_future(model.retire())
-        _retiring.add(task)
-        task.add_done_callback(_retiring.discard)
+        _retire(model)
     return skipped
+
+
+async def renew_model(services: Services, bundle: str) -> None:
+    """Open a voice's bundle again and let new contexts speak with that; the old one ends with its last context.
+
+    Not while the configuration is being read again. Raises `SpeechError`, and nothing has changed.
+    """
+    model = await services.open_model(bundle, services.config, services.pools.text)
+    table = services.voices
+    old = [one for one in table.models if one.path == bundle] if table else []
+    if table is None or not old:  # nobody wants it any more
+        await in_thread("closing", model.engine.close)
+        return
+    models = [model if one in old else one for one in table.models]
+    services.voices = VoiceTable(models, services.config.voice.speaker)
+    for one in old:
+        _retire(one)
+
+
+def _retire(model: VoiceModel) -> None:
+    task = asyncio.ensure_future(model.retire())
+    _retiring.add(task)
+    task.add_done_callback(_retiring.discard)
 
 
 async def _open_table(services: Services, config: Config) -> VoiceTable:

@@ -24,6 +24,7 @@ from app.executor import BoundedExecutor
 from app.socket_path import fingerprint
 from app.threads import in_thread
 from engines.contract import EngineStatistics, VoiceInfo
+from engines.engine_config import EngineConfig
 from engines.errors import SpeechError
 
 _log: Final = structlog.stdlib.get_logger("speakd")
@@ -168,12 +169,17 @@ async def open_model(
     return VoiceModel(bundle, engine, reader, client)
 
 
-def _open_engine(bundle: Path, config: Config) -> ServedEngine:
-    from engines.engine import EngineConfig, SpeechEngine
-
+def engine_config(config: Config) -> EngineConfig:
+    """What a daemon's engines are opened with."""
     sizes = msgspec.structs.asdict(config.engine)
     sizes.update(slots=config.server.slots, max_waiting=config.server.max_contexts)
-    engine = SpeechEngine.open(bundle, EngineConfig(**sizes))
+    return EngineConfig(**sizes)
+
+
+def _open_engine(bundle: Path, config: Config) -> ServedEngine:
+    from engines.engine import SpeechEngine
+
+    engine = SpeechEngine.open(bundle, engine_config(config))
     (_log.warning if engine.falls_back else _log.info)(engine.sentence, model=bundle.name)
     try:
         engine.warm_up()

@@ -21,7 +21,17 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 from engines.errors import BundleError, PlanError
-from engines.plan_files import PRECISIONS, SLOTS, Plan, PlanSizes, Verification, bundle_hash, plan_cache, plans
+from engines.plan_files import (
+    PRECISIONS,
+    SLOTS,
+    Plan,
+    PlanSizes,
+    Verification,
+    bundle_hash,
+    plan_cache,
+    plan_slots,
+    plans,
+)
 from export.attention_tensorrt import AttentionForm
 from export.build_door import EngineBuilder, load_builder
 from export.errors import BuildError, ExportError
@@ -45,7 +55,10 @@ def add_build(chosen: argparse.ArgumentParser) -> None:
         "--precision", choices=("auto", *PRECISIONS), default="auto",
         help="of talker and predictor; auto: the bundle's own, fp16 for fp32 bundles (default)",
     )  # fmt: skip
-    chosen.add_argument("--slots", type=int, choices=SLOTS, default=4, help="utterances at once (default: 4)")
+    chosen.add_argument(
+        "--slots", type=int, default=4, metavar="N",
+        help=f"utterances at once, rounded up to one of {', '.join(map(str, SLOTS))} (default: 4)",
+    )  # fmt: skip
     chosen.add_argument("--positions", type=int, default=1024, help="rows of each slot's cache (default: 1024)")
     chosen.add_argument("--prefill-rows", type=int, default=64, help="rows of one piece of a prompt (default: 64)")
     chosen.add_argument("--codec-frames", type=int, default=25, help="most frames of one codec call (default: 25)")
@@ -78,7 +91,7 @@ def build_or_list(arguments: argparse.Namespace, load: Callable[[], EngineBuilde
         bundle=arguments.bundle,
         cache=cache,
         sizes=PlanSizes(
-            slots=arguments.slots, positions=arguments.positions, prefill_rows=arguments.prefill_rows,
+            slots=plan_slots(arguments.slots), positions=arguments.positions, prefill_rows=arguments.prefill_rows,
             codec_chunk_frames=arguments.codec_frames,
         ),
         checkpoint=arguments.checkpoint,

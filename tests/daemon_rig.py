@@ -24,6 +24,7 @@ from app.daemon import Daemon
 from app.engine_client import EngineClient
 from app.executor import BoundedExecutor
 from app.messages import PROTOCOL
+from app.plan_builder import MakePlanBuilder, make_plan_builder
 from app.session import FrontEnd
 from app.sink import to_pcm16
 from app.systemd_notify import SystemdNotify
@@ -140,11 +141,15 @@ async def serving(
     notify: SystemdNotify | None = None,
     file: Path | None = None,
     opener: Any = None,
+    make_builder: MakePlanBuilder = make_plan_builder,
+    meanwhile: Callable[[Daemon], Coroutine[Any, Any, None]] | None = None,
 ) -> AsyncIterator[Daemon]:
-    """A daemon that is ready; with `engine`, or on the configured bundle."""
+    """A daemon that is ready; with `engine`, or on the configured bundle. `meanwhile` happens while it opens."""
     chosen = opener or (fakes(engine) if engine is not None else None)
-    daemon = Daemon(config, file, notify, **({} if chosen is None else {"opener": chosen}))
+    daemon = Daemon(config, file, notify, make_builder=make_builder, **({} if chosen is None else {"opener": chosen}))
     running = asyncio.ensure_future(daemon.run())
+    if meanwhile is not None:
+        await meanwhile(daemon)
     ready = asyncio.ensure_future(daemon.ready.wait())
     await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)
     try:

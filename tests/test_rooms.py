@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 ALLOWED = {
     "app": {
         "engines.contract", "engines.device_facts", "engines.engine", "engines.engine_config", "engines.errors",
-        "engines.voice_files",
+        "engines.gpu_presence", "engines.voice_files",
     },
     "export": {
         "engines.manifest", "engines.step_names", "engines.plan_files", "engines.errors",

@@ -1,0 +1,156 @@
+"""The daemon's side of a build: TensorRT plans that a voice lacks, made by a process of its own.
+
+Purpose: know whether a plan is missing that could be built here, start the builder, and tell how far it is. Knows: the
+builder's command and the lines it writes. Does not know: TensorRT, engines, systemd.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, Protocol
+
+import msgspec
+import structlog
+
+from app.build_command import ROOT, build_words
+from app.config import Config
+from app.threads import in_thread
+from app.voices import engine_config
+from engines.device_facts import device_facts
+from engines.errors import SpeechError
+from engines.gpu_presence import check_gpu
+
+_LINE_BYTES: Final = 1 << 16
+_END_S: Final = 0.5
+"""A builder that is told to end and has not ended by then is killed; the next build cleans up."""
+_NICENESS: Final = 10
+_NOT_ITS_OWN: Final = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
+_log: Final = structlog.stdlib.get_logger("speakd")
+
+
+class BuilderLine(msgspec.Struct, frozen=True, kw_only=True):
+    """What the builder writes: how far it is, or how it ended."""
+
+    stage: str = ""
+    fraction: float = 0.0
+    told: str = ""
+    """Time left, for people."""
+    plan: str = ""
+    built: bool = False
+    error: str = ""
+
+
+class Builder(Protocol):
+    """Builds plans; `PlanBuilder` is the one."""
+
+    async def lacks(self, bundle: str) -> bool:
+        """Whether a bundle would speak without TensorRT now."""
+        ...
+
+    async def build(self, bundle: str) -> bool:
+        """Build the plan of a bundle; whether there is one now. Whatever is wrong is logged, and nothing is lost."""
+        ...
+
+
+MakePlanBuilder = Callable[[Config, Callable[[str], None]], Builder | None]
+
+
+class PlanBuilder:
+    """Builds what is missing, one plan at a time. Belongs to the event loop."""
+
+    def __init__(
+        self, config: Config, tell: Callable[[str], None], words: Callable[[Config, str], Sequence[str]]
+    ) -> None:
+        """`tell` is told in one line how far it is; `words` is the builder's command (`build_words`)."""
+        self._config, self._tell, self._words = config, tell, words
+
+    async def lacks(self, bundle: str) -> bool:
+        """Whether a bundle would speak without TensorRT now."""
+        return await in_thread("plans", lambda: _lacks(bundle, self._config))
+
+    async def build(self, bundle: str) -> bool:
+        """Build the plan of a bundle; whether there is a new one. Whatever is wrong is logged, and nothing is lost."""
+        _log.info("building a TensorRT plan; this takes minutes", bundle=bundle)
+        process = await asyncio.create_subprocess_exec(
+            *self._words(self._config, bundle),
+            "--json",
+            cwd=ROOT,
+            env={name: value for name, value in os.environ.items() if name not in _NOT_ITS_OWN},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            limit=_LINE_BYTES,
+        )
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
+        try:
+            last = await self._follow(process, Path(bundle).name)
+            code = await process.wait()
+        finally:
+            await _end(process)
+        if last.plan:
+            _log.info("a TensorRT plan is there", bundle=bundle, plan=last.plan, built=last.built)
+            return True
+        _log.error("no TensorRT plan could be built; speaking without", bundle=bundle, error=_reason(last, code))
+        return False
+
+    async def _follow(self, process: asyncio.subprocess.Process, name: str) -> BuilderLine:
+        """Read what it writes until it ends; returns the last line."""
+        assert process.stdout is not None
+        line = BuilderLine()
+        async for raw in process.stdout:
+            with contextlib.suppress(msgspec.DecodeError):
+                line = msgspec.json.decode(raw, type=BuilderLine)
+                if line.stage:
+                    self._tell(f"building the TensorRT plan of {name}: {line.stage}, {line.fraction:.0%}, {line.told}")
+        return line
+
+
+def make_plan_builder(config: Config, tell: Callable[[str], None]) -> Builder | None:
+    """A builder where one could have work here: plans are wanted, and TensorRT and a GPU are there."""
+    if config.server.build_plans == "off" or config.engine.backend not in {"auto", "tensorrt"}:
+        return None
+    if find_spec("tensorrt") is None:
+        return None
+    try:
+        check_gpu()
+    except SpeechError as error:
+        _log.warning("TensorRT is installed, but no plans are built", reason=str(error))
+        return None
+    return PlanBuilder(config, tell, build_words)
+
+
+def _lacks(bundle: str, config: Config) -> bool:
+    try:
+        return device_facts(Path(bundle), engine_config(config)).backend != "tensorrt"
+    except SpeechError:
+        return True  # TensorRT and nothing else is wanted, or the bundle is bad, which the builder will say
+
+
+def _reason(last: BuilderLine, code: int) -> str:
+    if last.error:
+        return last.error
+    if code < 0:
+        return (
+            f"the builder was ended by signal {-code}, most likely since memory ran out; build with `speakd build`"
+            " while nothing else runs, or with a lower [engine] precision"
+        )
+    return f"the builder ended with {code}; `speakd build` shows why"
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """However this build ends, its process does."""
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        process.terminate()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(process.wait(), _END_S)
+            return
+        process.kill()
+        await process.wait()
