@@ -18,11 +18,28 @@ from engines.runner_ort import OrtRunner
 from engines.runner_ort_cuda import OrtDevice, OrtDeviceRunner
 from engines.sampling import resolve_sampling
 from engines.talker import Talker
+from export.exporter import export_checkpoint
 
 STAND_IN = OrtDevice("CPUExecutionProvider", "cpu")
 ROWS, STEPS = 9, 12
 MOST_APART = 0.05
 """Of the logits' spread."""
+
+KERNELS = {
+    "": {
+        "Add", "And", "ArgMax", "Cast", "Clip", "Concat", "ConstantOfShape", "Conv", "ConvTranspose", "Cos", "CumSum",
+        "Div", "Equal", "Gather", "GatherElements", "Greater", "GreaterOrEqual", "LayerNormalization", "Less",
+        "LessOrEqual", "MatMul", "Mul", "Range", "ReduceSum", "Reshape", "ScatterElements", "Shape",
+        "SimplifiedLayerNormalization", "Sin", "Slice", "Softmax", "Split", "Squeeze", "Sub", "Sum", "TopK",
+        "Transpose", "Unsqueeze", "Where",
+    },
+    "com.microsoft": {
+        "Gelu", "GroupQueryAttention", "MatMulNBits", "QuickGelu", "SkipSimplifiedLayerNormalization",
+    },
+}  # fmt: skip
+"""Operators with a CUDA kernel for the types they have in these graphs, by ONNX Runtime's docs/OperatorKernels.md
+(commit 001d12d2): Less and Equal for int64, ArgMax for float32, GroupQueryAttention for float16 and bfloat16 alone. What
+is not among them would run on the processor, with copies to and fro, and nobody would be told."""
 
 
 def frames(runner: Runner, manifest: Manifest, cache_dtype: type[np.floating]) -> tuple[np.ndarray, np.ndarray]:
@@ -72,6 +89,15 @@ def test_attention_is_half_wide_and_nothing_else(graph: onnx.GraphProto) -> None
     casts = [node for node in graph.node if node.op_type == "Cast"]
     tables = [node for node in casts if node.input[0].endswith(("cosine", "sine"))]
     assert len(tables) == 4  # of talker and predictor, cast once each
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8", "int4"])
+def test_every_operator_has_a_kernel_on_cuda(tiny_checkpoint: Path, tmp_path: Path, precision: str) -> None:
+    bundle = tmp_path / precision
+    export_checkpoint(tiny_checkpoint, bundle, precision, measured=False)
+    for name in ("frame.cuda.onnx", "codec.onnx"):
+        nodes = onnx.load(bundle / name, load_external_data=False).graph.node
+        assert [node.op_type for node in nodes if node.op_type not in KERNELS[node.domain]] == []
 
 
 def test_both_graphs_share_the_payload(tiny_bundle: Path, graph: onnx.GraphProto) -> None:
