@@ -1,0 +1,158 @@
+"""The border to CUDA, over a stand-in for cuda-python: what is called, what errors say, what is given back."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engines.cuda_api import CudaApi
+from engines.cuda_memory import ALIGNMENT, SharedBlock, Want, allocate
+from engines.errors import DeviceError, DeviceLostError, GpuError
+from tests.fake_cuda import FakeCuda
+
+
+class Error(IntEnum):
+    cudaSuccess = 0  # noqa: N815 - CUDA's names
+    cudaErrorMemoryAllocation = 2  # noqa: N815
+    cudaErrorInsufficientDriver = 35  # noqa: N815
+    cudaErrorIllegalAddress = 700  # noqa: N815
+
+
+class Runtime(types.ModuleType):
+    """cuda.bindings.runtime: every call succeeds with a number, unless told otherwise."""
+
+    def __init__(self) -> None:
+        super().__init__("cuda.bindings.runtime")
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.errors: dict[str, Error] = {}
+        self.integrated = 0
+        self.cudaMemcpyKind = types.SimpleNamespace(cudaMemcpyDefault=4)
+        self.cudaStreamCaptureMode = types.SimpleNamespace(cudaStreamCaptureModeThreadLocal=1)
+        self.cudaStreamNonBlocking, self.cudaEventBlockingSync, self.cudaEventDisableTiming = 1, 1, 2
+        self.cudaHostAllocDefault, self.cudaHostAllocMapped = 0, 2
+        names = ("ComputeCapabilityMajor", "ComputeCapabilityMinor", "Integrated", "CanMapHostMemory")
+        self.cudaDeviceAttr = types.SimpleNamespace(**{f"cudaDevAttr{name}": name for name in names})
+        self._next = 4096
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *arguments: self._call(name, *arguments)
+
+    def _call(self, name: str, *arguments: Any) -> tuple[Any, ...]:
+        self.calls.append((name, arguments))
+        error = self.errors.get(name, Error.cudaSuccess)
+        self._next += ALIGNMENT
+        attributes = {"ComputeCapabilityMajor": 8, "ComputeCapabilityMinor": 7, "Integrated": self.integrated}
+        answers: dict[str, tuple[Any, ...]] = {
+            "cudaGetErrorName": (Error(arguments[0]).name.encode() if name == "cudaGetErrorName" else b"",),
+            "cudaGetErrorString": (b"words of the driver",),
+            "cudaDeviceGetStreamPriorityRange": (0, -5),
+            "cudaMemGetInfo": (3_000_000, 8_000_000),
+            "cudaGetDeviceProperties": (types.SimpleNamespace(name=b"Orin\0\0", totalGlobalMem=8_000_000),),
+            "cudaDeviceGetAttribute": (attributes.get(str(arguments[0]) if arguments else "", 1),),
+        }
+        return error, *answers.get(name, (self._next,))
+
+    def called(self, name: str) -> list[tuple[Any, ...]]:
+        return [arguments for called, arguments in self.calls if called == name]
+
+
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Runtime:
+    made, package = Runtime(), types.ModuleType("cuda.bindings")
+    package.runtime = made  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cuda", types.ModuleType("cuda"))
+    monkeypatch.setitem(sys.modules, "cuda.bindings", package)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.runtime", made)
+    return made
+
+
+def test_the_device_says_what_it_is(runtime: Runtime) -> None:
+    device = CudaApi().device
+    assert (device.name, device.architecture, device.integrated) == ("Orin", "sm_87", False)
+    runtime.integrated = 1
+    assert CudaApi().device.integrated
+
+
+def test_without_a_device_the_remedy_is_told(runtime: Runtime) -> None:
+    runtime.errors["cudaSetDevice"] = Error.cudaErrorInsufficientDriver
+    with pytest.raises(GpuError, match="install an NVIDIA driver"):
+        CudaApi()
+
+
+def test_without_cuda_python_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    with pytest.raises(GpuError, match="extra `tensorrt`"):
+        CudaApi()
+
+
+def test_the_talker_goes_before_the_codec(runtime: Runtime) -> None:
+    cuda = CudaApi()
+    cuda.stream(urgent=True)
+    cuda.stream(urgent=False)
+    assert runtime.called("cudaStreamCreateWithPriority") == [(1, -5), (1, 0)]
+
+
+def test_no_room_names_sizes_and_remedy(runtime: Runtime) -> None:
+    runtime.errors["cudaMalloc"] = Error.cudaErrorMemoryAllocation
+    with pytest.raises(DeviceError, match=r"lower engine.slots.*7 MB were asked for, 3 MB are free"):
+        CudaApi().allocate(7_000_000)
+
+
+def test_an_error_at_work_is_final(runtime: Runtime) -> None:
+    cuda = CudaApi()
+    event = cuda.event()
+    runtime.errors["cudaEventSynchronize"] = Error.cudaErrorIllegalAddress
+    with pytest.raises(DeviceLostError, match=r"words of the driver \(cudaErrorIllegalAddress\).*started again"):
+        cuda.synchronize(event)
+
+
+def test_everything_is_given_back_the_latest_first(runtime: Runtime) -> None:
+    cuda = CudaApi()
+    stream = cuda.stream(urgent=True)
+    cuda.allocate(100)
+    cuda.begin_recording(stream)
+    cuda.end_recording(stream)
+    cuda.close()
+    names = [name for name, _ in runtime.calls]
+    at = [names.index(name) for name in ("cudaGraphExecDestroy", "cudaFree", "cudaStreamDestroy")]
+    assert at == sorted(at)
+    cuda.close()
+    assert len(runtime.called("cudaFree")) == 1
+
+
+def test_rows_and_blocks_say_where_they_lie(runtime: Runtime) -> None:
+    cuda = CudaApi()
+    stream = cuda.stream(urgent=True)
+    cuda.copy_rows(1, 20, 3, 40, 5, 6, stream)
+    assert runtime.called("cudaMemcpy2DAsync") == [(1, 20, 3, 40, 5, 6, 4, stream)]
+
+
+def test_the_largest_is_allocated_first_and_all_of_it_aligned() -> None:
+    cuda = FakeCuda()
+    wants = {"small": Want((3,), np.int8), "large": Want((99, 7), np.float32), "middle": Want((5, 5), np.int64)}
+    found = allocate(cuda, wants)
+    assert cuda.allocated == sorted(cuda.allocated, reverse=True)
+    assert all(tensor.address % ALIGNMENT == 0 for tensor in found.values())
+    assert [found[name].nbytes for name in wants] == [3, 99 * 7 * 4, 200]
+
+
+@pytest.mark.parametrize("integrated", [True, False])
+def test_a_shared_block_is_copied_only_where_it_must(integrated: bool) -> None:
+    cuda = FakeCuda(integrated=integrated)
+    block = SharedBlock(cuda, {"a": Want((3,), np.float32), "b": Want((2, 2), np.int64)})
+    assert not block.arrays["b"].any()
+    block.arrays["b"][1, 1] = 7
+    stream = cuda.stream(urgent=False)
+    block.send(stream)
+    block.arrays["b"][1, 1] = 8
+    block.fetch(stream)
+    assert block.arrays["b"][1, 1] == (8 if integrated else 7)
+    assert len(cuda.called("copy")) == (0 if integrated else 2)
