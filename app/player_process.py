@@ -36,11 +36,13 @@ from app.player_wire import (
 )
 from engines.contract import Pcm
 
-_BEGIN_S: Final = 10.0
+_BEGIN_S: Final = 60.0
 """A player that has not spoken by then does not work."""
 _LOOK_AGAIN_S: Final = 1.0
 _CUT_S: Final = 1.5
 """A player that has not fallen silent by then hangs, and is ended."""
+_LEAVE_S: Final = 0.3
+"""The same, when the daemon ends."""
 _log: Final = structlog.stdlib.get_logger("speakd")
 
 
@@ -110,7 +112,7 @@ class PlayerProcess:
         if self._process is not None:
             self._kill()
         if self._reading is not None:
-            await asyncio.wait((self._reading,), timeout=_CUT_S)
+            await asyncio.wait((self._reading,), timeout=_LEAVE_S)
 
     async def _open(self) -> None:
         self._present.clear()

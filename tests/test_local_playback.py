@@ -341,3 +341,23 @@ def test_a_player_that_dies_takes_nobody_with_it(place: Place) -> None:
             assert client.heard["b"].done["outcome"] == "end"
 
     play(scenario())
+
+
+def test_a_player_that_hangs_is_ended(place: Place) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine()
+        async with place.daemon(engine) as daemon, Client(daemon, unix=str(place.socket)) as client:
+            player = daemon.services.loudspeaker.player
+            assert player._process is not None
+            player._process.send_signal(signal.SIGSTOP)
+            await client.speak("a", "abc", play="local")
+            await turn_until(lambda: engine.started and engine.started[0].outcome.done())
+            await client.say("cancel", "a")
+            await client.until("context.done")
+            assert client.heard["a"].done["outcome"] == "cancelled"
+            await turn_until(lambda: player.absence() is None)
+            await client.speak("b", "ab", play="local")
+            await client.until("context.done")
+            assert client.heard["b"].done["outcome"] == "end"
+
+    play(scenario())
