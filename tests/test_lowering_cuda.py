@@ -38,8 +38,8 @@ KERNELS = {
     },
 }  # fmt: skip
 """Operators with a CUDA kernel for the types they have in these graphs, by ONNX Runtime's docs/OperatorKernels.md
-(commit 001d12d2): Less and Equal for int64, ArgMax for float32, GroupQueryAttention for float16 and bfloat16 alone. What
-is not among them would run on the processor, with copies to and fro, and nobody would be told."""
+(commit 001d12d2): Less and Equal for int64, ArgMax for float32, GroupQueryAttention for float16 and bfloat16 alone.
+What is not among them would run on the processor, with copies to and fro, and nobody would be told."""
 
 
 def frames(runner: Runner, manifest: Manifest, cache_dtype: type[np.floating]) -> tuple[np.ndarray, np.ndarray]:
