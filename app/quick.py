@@ -72,8 +72,11 @@ def speak(arguments: list[str], root: str) -> int | None:
     except Unable:
         return None
     except Failed as error:
+        import contextlib
+
         line = " ".join(str(error).split())
-        os.write(2, f"speak: {line}\n".encode(errors="replace"))
+        with contextlib.suppress(OSError):  # nobody may be reading stderr; the exit code must do then
+            os.write(2, f"speak: {line}\n".encode(errors="replace"))
         return 1
 
 
