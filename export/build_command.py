@@ -227,13 +227,14 @@ def show_plans(cache: Path, console: Console, bundle: Path | None = None) -> Non
         console.print(f"No TensorRT plans{'' if bundle is None else ' of this bundle'} in {cache}.")
         return
     for plan in found:
+        console.print(str(plan.folder), soft_wrap=True)  # a path must stay in one piece
         console.print(plan_table(plan))
 
 
 def plan_table(plan: Plan) -> Table:
     """One plan, one fact a line."""
     about, key, sizes = plan.about, plan.about.key, plan.about.sizes
-    table = Table(title=str(plan.folder), title_justify="left", show_header=False, box=None)
+    table = Table(show_header=False, box=None)
     rows = {
         "voice": f"{about.voice} ({key.bundle[:12]})",
         "built for": f"TensorRT {key.tensorrt} on {key.device} ({key.architecture})",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from typing import cast
 
 from export.__main__ import parser
@@ -10,6 +11,11 @@ from export.build_command import build_or_list
 from export.build_door import EngineBuilder
 from export.errors import ExportError
 from tests.fake_builder import FakeBuilder
+
+
+def has_tensorrt() -> bool:
+    """Whether the real one is installed, in the Python that runs the tests."""
+    return find_spec("tensorrt") is not None
 
 
 def load() -> EngineBuilder:

@@ -1,0 +1,92 @@
+"""The commands around plans, as people call them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from engines.plan_files import bundle_hash
+from export.__main__ import main
+from export.attention_tensorrt import AttentionForm
+from export.build_command import time_left
+from export.plan_progress import BuildState
+from tests import fake_build
+from tests.plan_cache import KEY, write_plan
+
+ROOT = Path(__file__).parent.parent
+
+
+def speakd(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "app.daemon", "build", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+def test_speakd_build_without_tensorrt_says_how_to_get_it(tiny_bundle: Path, tmp_path: Path) -> None:
+    if fake_build.has_tensorrt():
+        pytest.skip("TensorRT is installed here")
+    done = speakd("--bundle", str(tiny_bundle), "--cache", str(tmp_path), "--precision", "fp16")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "TensorRT is not installed here: on a desktop `pip install" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_speakd_build_lists_what_is_there(tmp_path: Path) -> None:
+    folder = write_plan(tmp_path)
+    done = speakd("--list", "--cache", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.split())
+    for words in (
+        str(folder),
+        "TensorRT 10.15.1.29 on Orin (sm_87)",
+        "int4",
+        "4 slots of 1024 positions",
+        "frame.engine",
+    ):
+        assert words in told
+    assert "against ONNX Runtime 1.31: 8 frames, 100.0% of codes the same (at least 90%)" in told
+
+
+def test_a_wrong_configuration_is_named(tmp_path: Path) -> None:
+    done = speakd("--config", str(tmp_path / "gone.toml"))
+    assert done.returncode == 2
+    assert done.stderr.startswith("speakd: there is no configuration file")
+
+
+def test_inspect_shows_the_plans_of_its_bundle(
+    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["inspect", str(tiny_bundle), "--cache", str(tmp_path)]) == 0
+    assert "No TensorRT plans of this bundle" in " ".join(capsys.readouterr().out.split())
+    write_plan(tmp_path, key=msgspec.structs.replace(KEY, bundle=bundle_hash(tiny_bundle), precision="fp8"))
+    write_plan(tmp_path)
+    assert main(["inspect", str(tiny_bundle), "--cache", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "fp8" in told
+    assert "int4" not in told
+
+
+def test_a_bundle_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build"]) == 1
+    assert "say which bundle" in capsys.readouterr().err
+
+
+def test_time_left_in_words() -> None:
+    assert time_left(BuildState("x", 0.5, 700.0, guessed=False)) == "about 12 min left"
+    assert time_left(BuildState("x", 0.5, 42.0, guessed=True)).startswith("about 42 s left (a guess")
+
+
+def test_graphs_this_onnxruntime_cannot_run_are_refused_to_be_measured(
+    tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("export.tensorrt_files.runs_in_onnxruntime", lambda form: form is AttentionForm.ROWS)
+    words = ["tensorrt", str(tiny_checkpoint), str(tmp_path / "set"), "--precision", "fp32", "--slots", "1"]
+    assert main([*words, "--measure"]) == 1
+    told = capsys.readouterr().err
+    assert "in_place graphs cannot be measured with ONNX Runtime" in told
+    assert "take --form rows, --no-measure, or Python 3.11 or later" in told
+    assert not list(tmp_path.iterdir())
