@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Final, SupportsInt
 
 import numpy as np
 import tensorrt as trt
@@ -22,7 +23,9 @@ from export.errors import BuildError
 from export.plan_progress import Phases, StoppedError
 from export.tensorrt_trouble import NO_GPU, why_failed
 
-_KEPT_ERRORS = 20
+_KEPT_ERRORS: Final = 20
+_KINDS: Final = {"FLOAT": np.float32, "HALF": np.float16, "INT32": np.int32, "INT64": np.int64}
+"""What inputs and outputs of our graphs are, by TensorRT's names."""
 
 
 class Errors(trt.ILogger):
@@ -46,14 +49,14 @@ class Monitor(trt.IProgressMonitor):
         self._advance, self._phases = advance, Phases()
         self.stopped = False
 
-    def phase_start(self, phase_name: str, parent_phase: str | None, num_steps: int) -> None:
+    def phase_start(self, phase_name: str, parent_phase: str | None, num_steps: SupportsInt) -> None:
         """A phase begins."""
-        self._phases.start(phase_name, parent_phase, num_steps)
+        self._phases.start(phase_name, parent_phase, int(num_steps))
 
-    def step_complete(self, phase_name: str, step: int) -> bool:
+    def step_complete(self, phase_name: str, step: SupportsInt) -> bool:
         """A step is done; returns whether to go on."""
         try:
-            going_on = self._advance(self._phases.step(phase_name, step))
+            going_on = self._advance(self._phases.step(phase_name, int(step)))
         except Exception:
             going_on = False
         self.stopped = self.stopped or not going_on
@@ -88,7 +91,7 @@ class TensorRtBuilder:
             if monitor.stopped:
                 raise StoppedError
             raise BuildError(why_failed(f'the engine "{order.name}"', errors.kept))
-        order.target.write_bytes(made)
+        order.target.write_bytes(_content(made))
         self._keep_timings(config, order.timing_file)
 
     def open(self, engine: Path) -> BuiltSession:
@@ -123,7 +126,7 @@ class TensorRtBuilder:
     def _profile(self, builder: trt.Builder, shapes: dict[str, Shapes]) -> trt.IOptimizationProfile:
         profile = builder.create_optimization_profile()
         for name, (least, usual, most) in shapes.items():
-            profile.set_shape(name, least, usual, most)
+            profile.set_shape(name, *(trt.Dims(list(shape)) for shape in (least, usual, most)))
         return profile
 
     def _use_timings(self, config: trt.IBuilderConfig, file: Path) -> None:
@@ -134,8 +137,13 @@ class TensorRtBuilder:
 
     def _keep_timings(self, config: trt.IBuilderConfig, file: Path) -> None:
         aside = file.with_name(f".{file.name}")
-        aside.write_bytes(config.get_timing_cache().serialize())
+        aside.write_bytes(_content(config.get_timing_cache().serialize()))
         aside.replace(file)
+
+
+def _content(memory: Any) -> memoryview:
+    """TensorRT's memory as bytes; its types do not say that it can be read so."""
+    return memoryview(memory)
 
 
 class BuiltSession:
@@ -170,8 +178,9 @@ class BuiltSession:
             self._context.set_tensor_address(name, self._memory.upload(name, array))
         made = {}
         for name in self._outputs:
-            shape = tuple(self._context.get_tensor_shape(name))
-            made[name] = np.empty(shape, trt.nptype(self._engine.get_tensor_dtype(name)))
+            shape = self._context.get_tensor_shape(name)
+            kind = _KINDS[self._engine.get_tensor_dtype(name).name]
+            made[name] = np.empty([shape[axis] for axis in range(len(shape))], kind)
             place = self._memory.room(self._place(name), made[name].nbytes)
             self._context.set_tensor_address(name, place)
         if not self._context.execute_async_v3(self._memory.stream):
