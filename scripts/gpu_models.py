@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Final
 
+from engines.errors import GpuError
+from engines.gpu_presence import check_gpu
 from engines.manifest import MANIFEST_NAME
 from export.exporter import export_checkpoint
 from scripts.bench_model import DEFAULT_VOICE, SHAPES_0B6
@@ -42,6 +44,12 @@ def main() -> None:
     parser.add_argument("--budget-s", type=float)
     parser.add_argument("--smoke", action="store_true")
     options = parser.parse_args()
+    if not options.smoke:
+        try:
+            check_gpu()
+        except GpuError as error:
+            print(json.dumps({"missing": str(error)}), flush=True)
+            return
     _home(options.smoke).mkdir(parents=True, exist_ok=True)
     for model, precision in STORED.items():
         began = time.monotonic()

@@ -166,7 +166,7 @@ def test_an_onnxruntime_without_cuda_is_missing_not_broken(
 
 def test_without_a_gpu_every_stage_says_so() -> None:
     done = subprocess.run(
-        [str(ROOT / "scripts/gpu_check"), "--stages", "device", "pytorch", "onnxruntime"],
+        [str(ROOT / "scripts/gpu_check")],
         capture_output=True, text=True, check=False, timeout=300, env={"PATH": "/usr/bin:/bin", "HOME": "/tmp",
                                                                       "SPEAKD_GPU_PYTHON": sys.executable},
     )  # fmt: skip
@@ -178,5 +178,7 @@ def test_without_a_gpu_every_stage_says_so() -> None:
     assert done.returncode == 0, done.stderr
     assert stages["device"]["status"] == "done"
     assert stages["pytorch"]["status"] == "missing"
-    assert (stages["onnxruntime"]["status"], stages["onnxruntime"]["reason"]) == ("missing", device["gpu"])
+    assert stages["tensorrt"]["status"] == "missing"
+    for name in ("models", "onnxruntime"):
+        assert (stages[name]["status"], stages[name]["reason"]) == ("missing", device["gpu"])
     assert [aim["holds"] for aim in found["aims"]] == [None] * 4
