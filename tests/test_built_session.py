@@ -1,0 +1,182 @@
+"""Running a built engine for its verification: addresses, shapes and copies, at stand-ins for TensorRT and CUDA."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engines.errors import DeviceLostError, GpuError
+from export import cuda_device
+from export.errors import BuildError
+
+NAMES = {"x": "INPUT", "cache": "INPUT", "y": "OUTPUT", "next_cache": "OUTPUT"}
+KINDS = {"x": "FLOAT", "y": "FLOAT", "cache": "HALF", "next_cache": "HALF"}
+
+
+class HostCuda:
+    """CUDA's border on memory of the host."""
+
+    device = types.SimpleNamespace(name="Orin", architecture="sm_87", memory_bytes=8 << 30)
+    broken = False
+    closed = 0
+
+    def __init__(self) -> None:
+        self._kept: list[Any] = []
+
+    def stream(self, *, urgent: bool) -> int:
+        return 7
+
+    def free_bytes(self) -> int:
+        return 6 << 30
+
+    def allocate(self, size_bytes: int) -> int:
+        self._kept.append(ctypes.create_string_buffer(size_bytes))
+        return ctypes.addressof(self._kept[-1])
+
+    def upload(self, to: int, source: int, size_bytes: int) -> None:
+        ctypes.memmove(to, source, size_bytes)
+
+    def download(self, to: int, source: int, size_bytes: int) -> None:
+        if HostCuda.broken:
+            raise DeviceLostError("CUDA failed in cudaMemcpy")
+        ctypes.memmove(to, source, size_bytes)
+
+    def close(self) -> None:
+        HostCuda.closed += 1
+
+
+class Context:
+    """y = 2 x; the cache's first value grows by one, where the output lies."""
+
+    works = True
+
+    def __init__(self) -> None:
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.places: dict[str, int] = {}
+
+    def set_input_shape(self, name: str, shape: tuple[int, ...]) -> bool:
+        self.shapes[name] = self.shapes[{"x": "y", "cache": "next_cache"}[name]] = shape
+        return True
+
+    def get_tensor_shape(self, name: str) -> tuple[int, ...]:
+        return self.shapes[name]
+
+    def set_tensor_address(self, name: str, place: int) -> bool:
+        self.places[name] = place
+        return True
+
+    def execute_async_v3(self, stream: int) -> bool:
+        assert stream == 7
+        for source, target, kind in (("x", "y", ctypes.c_float), ("cache", "next_cache", ctypes.c_uint16)):
+            count = int(np.prod(self.shapes[source]))
+            values = np.ctypeslib.as_array((kind * count).from_address(self.places[source]))
+            out = np.ctypeslib.as_array((kind * count).from_address(self.places[target]))
+            if target == "y":
+                out[:] = 2 * values
+            else:
+                out[:] = values
+                out.view(np.float16)[0] += 1
+        return Context.works
+
+
+class OldEngine:
+    """Before 10.15."""
+
+    num_io_tensors = len(NAMES)
+
+    def __init__(self) -> None:
+        self.context = Context()
+
+    def get_tensor_name(self, index: int) -> str:
+        return list(NAMES)[index]
+
+    def get_tensor_mode(self, name: str) -> str:
+        return NAMES[name]
+
+    def get_tensor_dtype(self, name: str) -> Any:
+        return types.SimpleNamespace(name=KINDS[name])
+
+    def create_execution_context(self) -> Context:
+        return self.context
+
+
+class NewEngine(OldEngine):
+    def get_aliased_input_tensor(self, name: str) -> str:
+        return "cache" if name == "next_cache" else ""
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """`export.tensorrt_builder` over a stand-in for the library; `engine` is what it loads."""
+    fake: Any = types.ModuleType("tensorrt")
+    fake.__version__ = "10.3.0"
+    fake.ILogger = type("ILogger", (), {"Severity": types.SimpleNamespace(ERROR=1, INTERNAL_ERROR=0)})
+    fake.IProgressMonitor = type("IProgressMonitor", (), {})
+    fake.IBuilderConfig = fake.Builder = fake.INetworkDefinition = fake.OnnxParser = fake.IOptimizationProfile = object
+    fake.TensorIOMode = types.SimpleNamespace(INPUT="INPUT")
+    fake.engine = NewEngine()
+    fake.Runtime = lambda errors: types.SimpleNamespace(deserialize_cuda_engine=lambda content: fake.engine)
+    monkeypatch.setitem(sys.modules, "tensorrt", fake)
+    monkeypatch.setattr(cuda_device, "CudaApi", HostCuda)
+    monkeypatch.setattr(HostCuda, "closed", 0)
+    sys.modules.pop("export.tensorrt_builder", None)
+    fake.border = importlib.import_module("export.tensorrt_builder")
+    yield fake
+    sys.modules.pop("export.tensorrt_builder", None)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "talker.engine").write_bytes(b"built")
+    return tmp_path / "talker.engine"
+
+
+@pytest.mark.parametrize("engine", [OldEngine, NewEngine])
+def test_values_go_over_and_come_back(library: Any, file: Path, engine: type[OldEngine]) -> None:
+    library.engine = engine()
+    session = library.border.TensorRtBuilder().open(file)
+    cache = np.arange(4, dtype=np.float16)
+    for rows in (3, 1, 5):  # a larger one than before finds another place
+        x = np.arange(rows, dtype=np.float32)
+        made = session.run({"x": x, "cache": cache, "never read": x})
+        assert set(made) == {"y", "next_cache"}
+        np.testing.assert_array_equal(made["y"], 2 * x)
+        np.testing.assert_array_equal(made["next_cache"], [1, 1, 2, 3])
+    places = library.engine.context.places
+    assert (places["cache"] == places["next_cache"]) == (engine is NewEngine)
+    session.close()
+    assert HostCuda.closed == 1
+
+
+def test_what_does_not_load_or_run_is_said(library: Any, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    builder, values = library.border.TensorRtBuilder(), {"x": np.zeros(1, np.float32), "cache": np.zeros(1, np.float16)}
+    monkeypatch.setattr(Context, "works", False)
+    with pytest.raises(BuildError, match='"talker", which was built but does not run'):
+        builder.open(file).run(values)
+    monkeypatch.setattr(Context, "works", True)
+    monkeypatch.setattr(HostCuda, "broken", True)
+    with pytest.raises(BuildError, match='engine "talker" was built but does not run: CUDA failed in cudaMemcpy'):
+        builder.open(file).run(values)
+    library.engine = None
+    with pytest.raises(BuildError, match='"talker", which was built but cannot be loaded'):
+        builder.open(file)
+
+
+def test_the_device_as_plans_name_it(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = library.border.TensorRtBuilder().gpu()
+    assert (gpu.name, gpu.architecture, gpu.capability, gpu.free_bytes) == ("Orin", "sm_87", 87, 6 << 30)
+
+    def none() -> None:
+        raise GpuError("this machine shows no NVIDIA GPU to this process")
+
+    monkeypatch.setattr(cuda_device, "CudaApi", none)
+    with pytest.raises(BuildError, match="built on the GPU that runs them: this machine shows no NVIDIA GPU"):
+        library.border.TensorRtBuilder().gpu()
