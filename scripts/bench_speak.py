@@ -100,9 +100,22 @@ async def measure(repeat: int) -> list[list[Value]]:
     rows: list[list[Value]] = []
     for way, (release_s, command) in _WAYS.items():
         async with serving(release_s) as bench:
-            times = sorted([await bench.first_sample_ms(command) for _ in range(repeat + 1)][1:])
-        rows.append([way, times[len(times) // 2], times[max(0, -(-95 * len(times) // 100) - 1)], times[0], times[-1]])
+            rows.append(_row(way, [await bench.first_sample_ms(command) for _ in range(repeat + 1)][1:]))
+    rows.append(_row("python -I -S -c pass, from start to end", [await _bare_ms() for _ in range(repeat)]))
     return rows
+
+
+async def _bare_ms() -> float:
+    """What the machine takes for a process that does nothing: the least any of this can take, and how busy it is."""
+    began = time.monotonic()
+    process = await asyncio.create_subprocess_exec(sys.executable, "-I", "-S", "-c", "pass")
+    await process.wait()
+    return 1000.0 * (time.monotonic() - began)
+
+
+def _row(name: str, times_ms: list[float]) -> list[Value]:
+    times = sorted(times_ms)
+    return [name, times[len(times) // 2], times[max(0, -(-95 * len(times) // 100) - 1)], times[0], times[-1]]
 
 
 def main() -> None:
