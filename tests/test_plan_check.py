@@ -1,0 +1,111 @@
+"""The comparison of a plan with its graphs: alike where only the form differs, told apart where the weights do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engines.bundle import open_bundle
+from engines.plan_files import Verification
+from export.attention_tensorrt import AttentionForm
+from export.build_door import Session, Values
+from export.lowering import Precision
+from export.plan_check import FRAMES, Side, make_probe, rows_needed, verify
+from export.plan_machine import OrtSession
+from export.probe_texts import probe_ids
+from export.tensorrt import WEIGHTS, FrameShape, Role, TensorRtChoice, build_tensorrt, read_source
+from export.tensorrt_trouble import NO_GPU, why_failed
+from export.text_side import load_tokenizer
+from tests.tensorrt_machine import NEEDS_OPSET_24
+
+Verify = Callable[[Side, Side], Verification]
+
+
+class Broken:
+    """A session whose floats are not numbers."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def run(self, values: Values) -> Values:
+        made = self._session.run(values)
+        return {name: array * np.nan if array.dtype.kind == "f" else array for name, array in made.items()}
+
+
+@pytest.fixture
+def side(tiny_checkpoint: Path, tmp_path: Path) -> Callable[[TensorRtChoice], Side]:
+    source = read_source(tiny_checkpoint, 64, 4096)
+
+    def make(choice: TensorRtChoice) -> Side:
+        folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        graphs = build_tensorrt(source, choice)
+        graphs.write(folder)
+        sessions: dict[Role, Session] = {
+            role: OrtSession(folder / f"{role.value}.onnx", 1, literally=True) for role in graphs.graphs
+        }
+        return Side(sessions=sessions, choice=choice, weights=folder / WEIGHTS)
+
+    return make
+
+
+@pytest.fixture
+def compare(tiny_bundle: Path, tiny_checkpoint: Path) -> Verify:
+    opened = open_bundle(tiny_bundle)
+    texts = probe_ids(tiny_checkpoint, load_tokenizer(tiny_checkpoint))
+    probe = make_probe(opened.manifest, texts, opened.text_table, opened.codec_embedding, 2)
+    assert rows_needed(probe) <= 64
+
+    def run(reference: Side, built: Side) -> Verification:
+        return verify(reference, built, opened.manifest, probe, 7, "the other form", lambda share: None)
+
+    return run
+
+
+def choice(
+    form: AttentionForm = AttentionForm.ROWS, shape: FrameShape = FrameShape.STEPPED,
+    precision: Precision = Precision.FP32, dtype: type[np.floating] = np.float32,
+) -> TensorRtChoice:  # fmt: skip
+    return TensorRtChoice(form, shape, dtype, precision, 2, 64)
+
+
+@NEEDS_OPSET_24
+def test_another_form_says_the_same(side: Callable[[TensorRtChoice], Side], compare: Verify) -> None:
+    found = compare(side(choice()), side(choice(AttentionForm.IN_PLACE, FrameShape.UNROLLED)))
+    assert found.passed
+    assert (found.agreement, found.frames) == (1.0, 2 * FRAMES)
+    assert found.logits_error < 1e-5
+    assert found.pcm_error < 1e-5
+
+
+def test_wrong_weights_and_no_numbers_do_not_pass(side: Callable[[TensorRtChoice], Side], compare: Verify) -> None:
+    good = side(choice(precision=Precision.INT8, dtype=np.float16))
+    assert compare(good, good).passed
+    assert not compare(good, side(choice(precision=Precision.INT4, dtype=np.float16))).passed
+    for role in (Role.CODEC, Role.TALKER):
+        broken = Side(
+            sessions={**good.sessions, role: Broken(good.sessions[role])}, choice=good.choice, weights=good.weights
+        )
+        found = compare(good, broken)
+        assert not found.passed
+        assert float("inf") in {found.pcm_error, found.logits_error}
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        ("Cuda Runtime (out of memory)", "memory was too small to build x"),
+        ("Skipping tactic: insufficient memory on requested 1 bytes", "memory was too small to build x"),
+        ("CPU-only builder is not supported in standard mode", NO_GPU),
+        ("Target GPU SM 53 is not supported by this TensorRT release.", "does not support this GPU"),
+        ("anything " * 100, "could not build x: anything"),
+    ],
+)
+def test_complaints_become_sentences(said: str, means: str) -> None:
+    sentence = why_failed("x", ["before", said])
+    assert means in sentence
+    assert len(sentence) < 500
+    assert "it did not say why" in why_failed("x", [])
