@@ -7,6 +7,7 @@ from pathlib import Path
 import onnxruntime as ort
 import pytest
 
+from app.speak_command import run
 from engines.device_facts import device_facts, versions
 from engines.engine_config import EngineConfig
 from engines.errors import BundleError
@@ -28,3 +29,10 @@ def test_versions_come_with_their_package() -> None:
     found = versions()
     assert found["ONNX Runtime"].startswith(ort.__version__)
     assert set(found) == {"TensorRT", "ONNX Runtime", "cuda-python"}
+
+
+def test_speak_shows_them(tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--device-info", "--bundle", str(tiny_bundle)]) == 0
+    shown = capsys.readouterr().out
+    for name in ("device", "speaks with", "ONNX Runtime", "TensorRT", "plans", "temperature", "power mode", "memory"):
+        assert name in shown

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from engines import backends
 from engines.backends import BackendName, choose_backend
 from engines.bundle import Bundle, open_bundle
+from engines.codec import Codec
+from engines.contract import Codes, Pcm, SpeechRequest
 from engines.engine import SpeechEngine
 from engines.engine_config import EngineConfig
 from engines.errors import BundleError, GpuError, NoGpuError, PlanError
+from engines.runner_ort import OrtRunner
+from engines.runner_ort_cuda import OrtDevice, OrtDeviceRunner
+from engines.utterance import LiveUtterance
+
+STAND_IN = OrtDevice("CPUExecutionProvider", "cpu")
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +90,40 @@ def test_the_engine_hands_the_warning_on(tiny_bundle: Path, monkeypatch: pytest.
     with SpeechEngine.open(tiny_bundle, EngineConfig(slots=1)) as engine:
         assert engine.falls_back
         assert "a library is missing" in engine.statistics().runs_on
+
+
+def test_the_whole_engine_on_memory_it_cannot_reach(tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two at once and then one alone through the device's runner, whose device is the processor here."""
+    machine(monkeypatch, None, None)
+    monkeypatch.setattr(backends, "OrtDeviceRunner", partial(OrtDeviceRunner, device=STAND_IN))
+    opened = open_bundle(tiny_bundle)
+    spoken = []
+    with SpeechEngine.open(tiny_bundle, EngineConfig(slots=2, positions=128, admission=False)) as engine:
+        assert engine.sentence.startswith("speaking with ONNX Runtime on CUDA")
+        engine.warm_up()
+        for number in (7, 8):
+            spoken.append(say(engine, number))
+        heard = [hear(utterance) for utterance in spoken]
+        alone = hear(say(engine, 7))
+    assert np.array_equal(alone[0], heard[0][0])  # nothing of the others is left in its slot
+    assert np.abs(alone[1] - heard[0][1]).max() < 1e-4
+    for codes, pcm in (*heard, alone):
+        codec = Codec(OrtRunner(tiny_bundle / opened.manifest.graphs.codec), opened.manifest, 1, len(codes))
+        codec.begin(0)
+        assert np.abs(codec.decode(0, codes) - pcm).max() < 1e-4
+
+
+def say(engine: SpeechEngine, seed: int) -> LiveUtterance:
+    utterance = engine.start(SpeechRequest(seed=seed, max_frames=12, keep_codes=True))
+    utterance.feed(tuple(range(60, 70)))
+    utterance.end_of_text()
+    return utterance
+
+
+def hear(utterance: LiveUtterance) -> tuple[Codes, Pcm]:
+    blocks = []
+    while len(block := utterance.pcm.read(1 << 20, timeout_s=60)):
+        blocks.append(block)
+    codes = utterance.outcome.result(60).codes
+    assert codes is not None
+    return codes, np.concatenate(blocks)
