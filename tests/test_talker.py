@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ FRAMES = 24
 class Voice:
     """One talker and what feeds it."""
 
-    def __init__(self, bundle: Bundle, **options: bool) -> None:
+    def __init__(self, bundle: Bundle, **options: Any) -> None:
         self.bundle = bundle
         self.talker = Talker(
             OrtRunner(bundle.path / bundle.manifest.graphs.frame), bundle.manifest, SLOTS, POSITIONS, PIECE, **options
