@@ -46,7 +46,7 @@ def test_a_client_of_another_make_gets_sound() -> None:
         try:
             return exchange(socket)
         finally:
-            socket.shutdown()
+            socket.shutdown()  # type: ignore[no-untyped-call]
 
     def exchange(socket: websocket.WebSocket) -> bytes:
         for line in (
