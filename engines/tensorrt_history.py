@@ -35,9 +35,9 @@ class CodeHistory:
         self._made_by = np.zeros((slots, self.frames), dtype=np.int64)
 
     @staticmethod
-    def want(slots: int, positions: int, codebooks: int) -> Want:
-        """The memory it takes: a prompt's last row already yields a frame."""
-        return Want((slots, positions + 1, codebooks), np.int64)
+    def want(slots: int, frames: int, codebooks: int) -> Want:
+        """The memory it takes for as many frames as a slot can have."""
+        return Want((slots, frames, codebooks), np.int64)
 
     def put(self, slot: int, frame: int, source: int, pitch: int, stream: Stream) -> None:
         """Keep a slot's codes of the present run, which lie `pitch` bytes apart from `source` on."""

@@ -57,7 +57,7 @@ def speak(crowd: list[Wish], *, ahead: bool, slots: int) -> list[tuple[End, Code
     """What each says, and how it ends; of the cancelled only that they are gone."""
     with engine(ahead=ahead, slots=slots) as made:
         utterances = [begin(made, wish) for wish in crowd]
-        ends = []
+        ends = list[tuple[End, Codes | None]]()
         for wish, utterance in zip(crowd, utterances, strict=True):
             if wish.cancelled:
                 utterance.cancel()

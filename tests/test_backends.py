@@ -1,0 +1,130 @@
+"""What an engine runs on: the best that is there, and a sentence that says why not better."""
+
+from __future__ import annotations
+
+import sys
+import types
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from engines import backends, tensorrt_stages
+from engines.backends import BackendName, choose_backend
+from engines.bundle import Bundle, open_bundle
+from engines.contract import SpeechRequest
+from engines.engine import EngineConfig, SpeechEngine
+from engines.errors import BundleError, GpuError, NoGpuError
+from engines.plan_files import Plan, PlanKey, bundle_hash, write_plan_set
+from export.attention_tensorrt import AttentionForm
+from export.lowering import Precision
+from export.tensorrt import FrameShape, TensorRtChoice, read_source
+from tests.fake_cuda import FakeCuda, FakeLoader
+from tests.tensorrt_plan import write_plan
+
+CONFIG = EngineConfig(slots=2, positions=48, prefill_rows=16, codec_chunk_frames=4, precision="fp32")
+
+
+def with_plans(cache: Path, backend: str = "auto") -> EngineConfig:
+    """The configuration with a cache of plans."""
+    return replace(CONFIG, plans=str(cache), backend=backend)
+
+
+@pytest.fixture
+def bundle(tiny_bundle: Path) -> Bundle:
+    return open_bundle(tiny_bundle)
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> FakeCuda:
+    """A GPU and a TensorRT, but no plan."""
+    cuda, library, door = FakeCuda(), types.ModuleType("tensorrt"), types.ModuleType("engines.tensorrt_engine")
+    library.__version__ = "11.0.0"  # type: ignore[attr-defined]
+    door.TensorRtLoader = lambda: FakeLoader(cuda)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tensorrt", library)
+    monkeypatch.setitem(sys.modules, "engines.tensorrt_engine", door)
+    monkeypatch.setattr(tensorrt_stages, "CudaApi", lambda: cuda)
+    monkeypatch.setattr(backends, "check_gpu", lambda: None)
+    monkeypatch.setattr(backends, "cuda_fault", lambda: "no CUDA provider")
+    return cuda
+
+
+def write_matching_plan(bundle: Bundle, checkpoint: Path, cache: Path, **other: str) -> Plan:
+    """A plan for the fake GPU."""
+    manifest = bundle.manifest
+    source = read_source(checkpoint, manifest.sampling.max_top_k, manifest.limits.max_positions)
+    choice = TensorRtChoice(AttentionForm.ROWS, FrameShape.STEPPED, np.float32, Precision.FP32, 2, 48)
+    folder = cache / "plan"
+    folder.mkdir(parents=True)
+    plan = write_plan(source, choice, manifest, folder, 4, 16)
+    key = PlanKey(
+        bundle=bundle_hash(bundle.path), tensorrt="11.0.0", device="Fake", architecture="sm_00", precision="fp32"
+    )
+    about = msgspec.structs.replace(plan.about, key=msgspec.structs.replace(key, **other))
+    write_plan_set(folder, about)
+    return Plan(folder, about)
+
+
+def test_without_a_gpu_the_processor_speaks_and_says_so(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> None:
+        raise NoGpuError("no NVIDIA GPU is here")
+
+    monkeypatch.setattr(backends, "check_gpu", none)
+    found = choose_backend(bundle, CONFIG)
+    assert (found.name, found.falls_back) == (BackendName.CPU, False)
+    assert found.sentence == "speaking with ONNX Runtime on the processor (no NVIDIA GPU is here)"
+
+
+def test_every_fallback_has_its_reason(bundle: Bundle, gpu: FakeCuda, tmp_path: Path) -> None:
+    found = choose_backend(bundle, with_plans(tmp_path))
+    assert (found.name, found.falls_back) == (BackendName.CPU, True)
+    assert "TensorRT: there is no TensorRT plan for this bundle" in found.sentence
+    assert "ONNX Runtime on CUDA: " in found.sentence
+
+
+def test_what_was_asked_for_is_not_replaced(bundle: Bundle, gpu: FakeCuda, tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=r"no TensorRT plan.*speakd build"):
+        choose_backend(bundle, with_plans(tmp_path, backend="tensorrt"))
+    with pytest.raises(BundleError, match="unknown backend 'abacus'"):
+        choose_backend(bundle, with_plans(tmp_path, backend="abacus"))
+
+
+def test_a_plan_of_another_device_is_not_loaded(
+    bundle: Bundle, tiny_checkpoint: Path, gpu: FakeCuda, tmp_path: Path
+) -> None:
+    write_matching_plan(bundle, tiny_checkpoint, tmp_path, architecture="sm_99")
+    found = choose_backend(bundle, with_plans(tmp_path))
+    assert found.name is not BackendName.TENSORRT
+    assert "architecture is sm_00, it was built for sm_99" in found.sentence
+
+
+def test_a_plan_that_serves_is_spoken_with(
+    bundle: Bundle, tiny_checkpoint: Path, gpu: FakeCuda, tmp_path: Path
+) -> None:
+    write_matching_plan(bundle, tiny_checkpoint, tmp_path)
+    said = []
+    for backend in ("auto", "cpu"):
+        with SpeechEngine.open(bundle.path, with_plans(tmp_path, backend=backend)) as engine:
+            assert ("with TensorRT" in engine.sentence) is (backend == "auto")
+            utterance = engine.start(SpeechRequest(seed=3, max_frames=6, keep_codes=True))
+            utterance.feed((50, 51, 52))
+            utterance.end_of_text()
+            said.append(utterance.outcome.result(60.0).codes)
+    assert gpu.called("prefill", "talker", "step", "codec")
+    assert gpu.called("close")
+    on_tensorrt, on_processor = said
+    assert on_tensorrt is not None
+    assert on_processor is not None
+    assert np.array_equal(on_tensorrt, on_processor)
+
+
+def test_a_gpu_that_fails_is_a_reason_too(
+    bundle: Bundle, gpu: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> FakeCuda:
+        raise GpuError("install an NVIDIA driver")
+
+    monkeypatch.setattr(tensorrt_stages, "CudaApi", broken)
+    assert "TensorRT: install an NVIDIA driver" in choose_backend(bundle, with_plans(tmp_path)).sentence
