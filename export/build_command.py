@@ -102,6 +102,7 @@ def build_or_list(arguments: argparse.Namespace, load: Callable[[], EngineBuilde
         measured=arguments.measure,
         forced=arguments.force,
         again=arguments.again,
+        unattended=arguments.json,
     )  # fmt: skip
     stopping = _stop_on_signals()
     teller = JsonTeller() if arguments.json else PeopleTeller()

@@ -44,7 +44,7 @@ from engines.plan_files import (
 from engines.step_names import StepTables
 from export.build_door import EngineBuilder, EngineOrder, Gpu, Session
 from export.checkpoint import TensorFile
-from export.errors import BuildError
+from export.errors import BuildError, ExportError
 from export.placing import checksum
 from export.plan_cache import BuildRecord, PlanCache
 from export.plan_check import Side, make_probe, rows_needed, verify
@@ -93,9 +93,17 @@ def build_plan(wish: PlanWish, builder: EngineBuilder, watcher: Watcher) -> tupl
         there = None if wish.again else _there(wish, key)
         if there is not None:
             return there, False
+        name = folder_name(key, wish.sizes)
+        failed = cache.failure(name) if wish.unattended else None
+        if failed is not None:
+            raise BuildError(f"it failed before and is not tried again unasked ({failed}); `speakd build` tries again")
         with cache.workshop() as scratch:
             build = Build(wish, manifest, key, choice, gpu, builder, watcher, cache, scratch)
-            return build.run(), True
+            try:
+                return build.run(), True
+            except ExportError as error:
+                cache.remember_failure(name, str(error))
+                raise
 
 
 def _there(wish: PlanWish, key: PlanKey) -> Plan | None:

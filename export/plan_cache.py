@@ -26,6 +26,7 @@ _BUILDING: Final = ".building."
 _OLD: Final = ".old."
 _TIMING: Final = "timing."
 _HISTORY: Final = "builds.json"
+_FAILED: Final = "failed."
 _KEPT_BUILDS: Final = 32
 GUESS_S: Final = 120.0
 GUESS_S_PER_MB: Final = 0.3
@@ -101,10 +102,21 @@ class PlanCache:
             if same_voice and not other and plan.folder != new.folder:
                 shutil.rmtree(plan.folder, ignore_errors=True)
                 gone.append(plan.folder)
-        for path in self.folder.glob(f"{_TIMING}*"):
+        for path in (*self.folder.glob(f"{_TIMING}*"), *self.folder.glob(f"{_FAILED}*")):
             if path != self.timing_file(new.about.key):
                 path.unlink(missing_ok=True)
         return gone
+
+    def failure(self, name: str) -> str | None:
+        """Why the last build of a plan of this name failed, if it did."""
+        try:
+            return (self.folder / f"{_FAILED}{name}").read_text(encoding="utf-8")
+        except OSError:
+            return None
+
+    def remember_failure(self, name: str, reason: str) -> None:
+        """For builders that nobody watches: what failed once is not tried at every start."""
+        _replace(self.folder / f"{_FAILED}{name}", reason.encode())
 
     def timing_file(self, key: PlanKey) -> Path:
         """Where TensorRT's timings of this library on this device are kept."""

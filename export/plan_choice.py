@@ -56,6 +56,8 @@ class PlanWish:
     """Keep weights below the quality gate."""
     again: bool = False
     """Build although a plan is there."""
+    unattended: bool = False
+    """Nobody asked for just this build: do not try again what failed before."""
 
 
 def choose(wish: PlanWish, manifest: Manifest, version: str, gpu: Gpu) -> tuple[str, TensorRtChoice]:

@@ -184,6 +184,23 @@ def test_a_build_can_be_stopped(wish: PlanWish, stage: str) -> None:
     assert left_in(wish.cache) == set()
 
 
+def test_what_failed_is_not_tried_again_unasked(wish: PlanWish) -> None:
+    wish = replace(wish, verified=False)
+    with pytest.raises(BuildError, match="could not build"):
+        build(replace(wish, unattended=True), FakeBuilder(fail_at="talker"))
+    idle = FakeBuilder()
+    with pytest.raises(BuildError, match=r"failed before .*could not build .*`speakd build` tries again"):
+        build(replace(wish, unattended=True), idle)
+    assert not idle.orders
+    _, built = build(replace(wish, unattended=True, sizes=msgspec.structs.replace(SIZES, slots=1)))
+    assert built, "another wish is tried"
+    with pytest.raises(BuildError, match="could not build"):
+        build(wish, FakeBuilder(fail_at="talker"))
+    build(wish)
+    _, built = build(replace(wish, unattended=True, again=True))
+    assert built, "it worked since"
+
+
 def test_a_full_disk_is_said(wish: PlanWish) -> None:
     with pytest.raises(BuildError, match=r"the disk of .* is full; make room"):
         build(wish, FakeBuilder(raising=OSError(errno.ENOSPC, "No space left on device")))
