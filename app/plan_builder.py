@@ -29,6 +29,8 @@ _LINE_BYTES: Final = 1 << 16
 _END_S: Final = 0.5
 """A builder that is told to end and has not ended by then is killed; the next build cleans up."""
 _NICENESS: Final = 10
+_DISPENSABLE: Final = "800"
+"""For the kernel, where memory runs out: this process before the daemon."""
 _NOT_ITS_OWN: Final = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 _log: Final = structlog.stdlib.get_logger("speakd")
 
@@ -88,6 +90,7 @@ class PlanBuilder:
         )
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
+            Path(f"/proc/{process.pid}/oom_score_adj").write_text(_DISPENSABLE)
         try:
             last = await self._follow(process, Path(bundle).name)
             code = await process.wait()
