@@ -14,6 +14,7 @@ from safetensors.numpy import load_file
 
 from engines.plan_files import Plan, PlanSizes, bundle_hash, find_plan, plans
 from engines.step_names import StepTables
+from engines.tensorrt_contract import profile_of
 from export.attention_tensorrt import AttentionForm
 from export.errors import BuildError, QualityError
 from export.plan_build import Watcher, build_plan
@@ -106,6 +107,14 @@ def test_profiles_are_what_the_engine_will_ask_for(wish: PlanWish) -> None:
     assert [shape[:2] for shape in profiles["codec"][0]["codes"]] == [(2, 1), (2, 4), (2, 5)]
     assert [shape[:2] for shape in profiles["prefill"][0]["codec_rows"]] == [(1, 1), (1, 8), (1, 8)]
     assert hidden == profiles[builder.orders[0].name][0]
+    hidden_size = profiles["prefill"][0]["codec_rows"][0][2]
+    for role, shapes in (
+        ("step", [{"rows": (2, many, hidden_size)} for many in (1, 2)]),
+        ("codec", [{"codes": (2, frames, profiles["codec"][0]["codes"][0][2])} for frames in range(1, 6)]),
+        ("prefill", [dict.fromkeys(("codec_rows", "text_rows"), (1, rows, hidden_size)) for rows in range(1, 9)]),
+    ):
+        graph = next(graph for graph in plan.about.graphs if graph.role == role)
+        assert [profile_of(graph, shape) for shape in shapes] == [0] * len(shapes), "what the runtime looks for"
     assert all(order.exact and order.workspace_bytes > 0 for order in builder.orders)
 
 
