@@ -64,6 +64,9 @@ class _LoadedEngine:
         self._engine, self._graph, self._logger = engine, graph, logger
         self.names = frozenset(engine.get_tensor_name(index) for index in range(engine.num_io_tensors))
         self.scratch_bytes = int(engine.device_memory_size_v2)
+        for name in self.names:
+            if engine.get_tensor_location(name) != trt.TensorLocation.DEVICE:
+                raise PlanError(f"{graph.file} wants {name} in the host's memory, which is not foreseen; {REMEDY}")
 
     def context(self, scratch: int, shapes: Mapping[str, tuple[int, ...]], stream: Stream) -> Context:
         made = self._engine.create_execution_context(trt.ExecutionContextAllocationStrategy.USER_MANAGED)
