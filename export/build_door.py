@@ -44,7 +44,7 @@ class EngineOrder:
     graph: Path
     """ONNX file; its weights lie beside it."""
     target: Path
-    profile: dict[str, Shapes]
+    profiles: tuple[dict[str, Shapes], ...]
     workspace_bytes: int
     exact: bool
     """Whether float32 products must not be shortened (TF32)."""
@@ -82,8 +82,8 @@ class EngineBuilder(Protocol):
         on. Raises `BuildError`, `StoppedError`."""
         ...
 
-    def open(self, engine: Path) -> BuiltEngine:
-        """Load a built engine. Raises `BuildError`."""
+    def open(self, engine: Path, profiles: tuple[dict[str, Shapes], ...]) -> BuiltEngine:
+        """Load an engine that was built with these profiles. Raises `BuildError`."""
         ...
 
 

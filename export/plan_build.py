@@ -50,7 +50,7 @@ from export.plan_cache import BuildRecord, PlanCache
 from export.plan_check import Side, make_probe, rows_needed, verify
 from export.plan_choice import PlanWish, choose, find_checkpoint, workspace_bytes
 from export.plan_machine import OrtSession
-from export.plan_profile import open_shapes, open_sizes
+from export.plan_profile import open_profiles, open_ranges
 from export.plan_progress import BuildProgress, BuildState
 from export.probe_texts import probe_ids
 from export.tensorrt import WEIGHTS, FrameShape, Role, TensorRtChoice
@@ -171,12 +171,11 @@ class Build:
         built = []
         for role, model in sorted(models.items()):
             self._progress.begin(f"engine {role.value}", share * len(model.graph.node) / nodes)
-            target, profile = (
-                self._plan / f"{role.value}.engine",
-                open_shapes(model, open_sizes(role, sizes.prefill_rows, sizes.codec_chunk_frames)),
-            )
+            target = self._plan / f"{role.value}.engine"
+            ranges = open_ranges(role, sizes.prefill_rows, sizes.codec_chunk_frames)
+            profiles = open_profiles(model, ranges)
             order = EngineOrder(
-                name=role.value, graph=self._graphs / f"{role.value}.onnx", target=target, profile=profile,
+                name=role.value, graph=self._graphs / f"{role.value}.onnx", target=target, profiles=profiles,
                 workspace_bytes=room, exact=self._key.precision == "fp32",
                 timing_file=self._cache.timing_file(self._key),
             )  # fmt: skip
@@ -185,7 +184,7 @@ class Build:
                 PlanGraph(
                     role=role.value,
                     slots=1 if role is Role.PREFILL else self._choice.slots,
-                    profiles=(profile,) if profile else (),
+                    profiles=profiles,
                     **msgspec.structs.asdict(_entry(target)),
                 )
             )
@@ -211,10 +210,10 @@ class Build:
             Role(graph.role): OrtSession(self._graphs / f"{graph.role}.onnx", literally=True) for graph in graphs
         }
         with ExitStack() as opened:
-            built: dict[Role, Session] = {
-                Role(graph.role): opened.enter_context(closing(self._builder.open(self._plan / graph.file)))
-                for graph in graphs
-            }
+            built: dict[Role, Session] = {}
+            for graph in graphs:
+                engine = self._builder.open(self._plan / graph.file, graph.profiles)
+                built[Role(graph.role)] = opened.enter_context(closing(engine))
             found = verify(
                 Side(sessions=reference, choice=self._choice, weights=self._graphs / WEIGHTS),
                 Side(sessions=built, choice=self._choice, weights=self._plan / TABLES),

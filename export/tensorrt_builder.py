@@ -20,6 +20,7 @@ from engines.plan_files import Shapes
 from export.build_door import EngineOrder, Gpu, Values
 from export.cuda_device import DeviceMemory, first_gpu
 from export.errors import BuildError
+from export.plan_profile import which_profile
 from export.plan_progress import Phases, StoppedError
 from export.tensorrt_trouble import NO_GPU, why_failed
 
@@ -94,10 +95,10 @@ class TensorRtBuilder:
         order.target.write_bytes(_content(made))
         self._keep_timings(config, order.timing_file)
 
-    def open(self, engine: Path) -> BuiltSession:
+    def open(self, engine: Path, profiles: tuple[dict[str, Shapes], ...]) -> BuiltSession:
         """A built engine, ready to run. Raises `BuildError`."""
         try:
-            return BuiltSession(engine)
+            return BuiltSession(engine, profiles)
         except SpeechError as error:
             raise BuildError(f'the engine "{engine.stem}" was built but cannot be tried: {error}') from error
 
@@ -118,8 +119,8 @@ class TensorRtBuilder:
         if order.exact:
             config.clear_flag(trt.BuilderFlag.TF32)
         config.progress_monitor = monitor
-        if order.profile:
-            config.add_optimization_profile(self._profile(builder, order.profile))
+        for shapes in order.profiles:
+            config.add_optimization_profile(self._profile(builder, shapes))
         self._use_timings(config, order.timing_file)
         return config
 
@@ -149,8 +150,9 @@ def _content(memory: Any) -> memoryview:
 class BuiltSession:
     """One engine with a stream and memory of its own; every run brings its values over and back. For verification."""
 
-    def __init__(self, engine: Path) -> None:
+    def __init__(self, engine: Path, profiles: tuple[dict[str, Shapes], ...]) -> None:
         errors = Errors()
+        self._profiles, self._profile = profiles, 0
         self._memory = DeviceMemory()
         self._name = engine.stem
         self._runtime = trt.Runtime(errors)  # must outlive the engine
@@ -172,8 +174,12 @@ class BuiltSession:
             raise BuildError(f'the engine "{self._name}" was built but does not run: {error}') from error
 
     def _run(self, values: Values) -> Values:
-        for name in self._inputs:
-            array = np.ascontiguousarray(values[name])
+        arrays = {name: np.ascontiguousarray(values[name]) for name in self._inputs}
+        profile = which_profile(self._profiles, {name: array.shape for name, array in arrays.items()})
+        if profile != self._profile:
+            self._context.set_optimization_profile_async(profile, self._memory.stream)
+            self._profile = profile
+        for name, array in arrays.items():
             self._context.set_input_shape(name, array.shape)
             self._context.set_tensor_address(name, self._memory.upload(name, array))
         made = {}

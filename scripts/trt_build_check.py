@@ -28,7 +28,7 @@ from export.attention_tensorrt import AttentionForm
 from export.build_door import EngineOrder, load_builder
 from export.errors import BuildError
 from export.lowering import Precision
-from export.plan_profile import open_shapes, open_sizes
+from export.plan_profile import open_profiles, open_ranges
 from export.plan_progress import StoppedError
 from export.tensorrt import FrameShape, TensorRtChoice, build_tensorrt, read_source
 from export.tensorrt_builder import Errors, Monitor, TensorRtBuilder
@@ -44,7 +44,8 @@ def try_graph(builder: TensorRtBuilder, order: EngineOrder) -> dict[str, Any]:
     config = builder._configure(made, order, Monitor(lambda _: True))
     found = {"layers": network.num_layers, "profiles": config.num_optimization_profiles, "tf32": tf32(config)}
     found["workspace_mib"] = config.get_memory_pool_limit(trt.MemoryPoolType.WORKSPACE) >> 20
-    found["profile"] = profile_of(made, builder, network, order.profile)
+    told = {profile_of(made, builder, network, shapes) for shapes in order.profiles or ({},)}
+    found["profile"] = ", ".join(sorted(told))
     builder._keep_timings(config, order.timing_file)
     found["timing_bytes"] = order.timing_file.stat().st_size
     return found
@@ -106,8 +107,8 @@ def main() -> int:
                 for role in graphs.graphs:
                     order = EngineOrder(
                         name=role.value, graph=folder / f"{role.value}.onnx", target=folder / f"{role.value}.engine",
-                        profile=open_shapes(graphs.model(role), open_sizes(role, 16, 25)), workspace_bytes=256 << 20,
-                        exact=shape is FrameShape.STEPPED, timing_file=place / "timing",
+                        profiles=open_profiles(graphs.model(role), open_ranges(role, 16, 25)),
+                        workspace_bytes=256 << 20, exact=shape is FrameShape.STEPPED, timing_file=place / "timing",
                     )  # fmt: skip
                     found = try_graph(builder, order) | try_build(builder, order)
                     told["graphs"].append({"form": form.value, "shape": shape.value, "role": role.value, **found})

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engines.plan_files import Shapes
 from export.build_door import EngineOrder, Gpu, Values
 from export.errors import BuildError
 from export.plan_machine import OrtSession
@@ -52,7 +53,7 @@ class FakeBuilder:
             raise BuildError(why_failed(f'the engine "{order.name}"', self.complaints))
         order.timing_file.write_bytes(b"timings")
 
-    def open(self, engine: Path) -> FakeEngine:
+    def open(self, engine: Path, profiles: tuple[dict[str, Shapes], ...]) -> FakeEngine:
         return FakeEngine(self, Path(engine.read_text()))
 
 

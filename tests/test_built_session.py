@@ -14,9 +14,14 @@ import numpy as np
 import pytest
 
 from engines.errors import DeviceLostError, GpuError
+from engines.plan_files import Shapes
 from export import cuda_device
 from export.errors import BuildError
 
+PROFILES: tuple[dict[str, Shapes], ...] = (
+    {"x": ((1,), (1,), (1,))},
+    {"x": ((2,), (3,), (9,))},
+)
 NAMES = {"x": "INPUT", "cache": "INPUT", "y": "OUTPUT", "next_cache": "OUTPUT"}
 KINDS = {"x": "FLOAT", "y": "FLOAT", "cache": "HALF", "next_cache": "HALF"}
 
@@ -61,9 +66,14 @@ class Context:
     def __init__(self) -> None:
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.places: dict[str, int] = {}
+        self.profiles: list[int] = []
 
     def set_input_shape(self, name: str, shape: tuple[int, ...]) -> bool:
         self.shapes[name] = self.shapes[{"x": "y", "cache": "next_cache"}[name]] = shape
+        return True
+
+    def set_optimization_profile_async(self, index: int, stream: int) -> bool:
+        self.profiles.append(index)
         return True
 
     def get_tensor_shape(self, name: str) -> tuple[int, ...]:
@@ -142,7 +152,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("engine", [OldEngine, NewEngine])
 def test_values_go_over_and_come_back(library: Any, file: Path, engine: type[OldEngine]) -> None:
     library.engine = engine()
-    session = library.border.TensorRtBuilder().open(file)
+    session = library.border.TensorRtBuilder().open(file, PROFILES)
     cache = np.arange(4, dtype=np.float16)
     for rows in (3, 1, 5):  # a larger one than before finds another place
         x = np.arange(rows, dtype=np.float32)
@@ -150,6 +160,7 @@ def test_values_go_over_and_come_back(library: Any, file: Path, engine: type[Old
         assert set(made) == {"y", "next_cache"}
         np.testing.assert_array_equal(made["y"], 2 * x)
         np.testing.assert_array_equal(made["next_cache"], [1, 1, 2, 3])
+    assert library.engine.context.profiles == [1, 0, 1]
     places = library.engine.context.places
     assert (places["cache"] == places["next_cache"]) == (engine is NewEngine)
     session.close()
@@ -160,14 +171,14 @@ def test_what_does_not_load_or_run_is_said(library: Any, file: Path, monkeypatch
     builder, values = library.border.TensorRtBuilder(), {"x": np.zeros(1, np.float32), "cache": np.zeros(1, np.float16)}
     monkeypatch.setattr(Context, "works", False)
     with pytest.raises(BuildError, match='"talker", which was built but does not run'):
-        builder.open(file).run(values)
+        builder.open(file, PROFILES).run(values)
     monkeypatch.setattr(Context, "works", True)
     monkeypatch.setattr(HostCuda, "broken", True)
     with pytest.raises(BuildError, match='engine "talker" was built but does not run: CUDA failed in cudaMemcpy'):
-        builder.open(file).run(values)
+        builder.open(file, PROFILES).run(values)
     library.engine = None
     with pytest.raises(BuildError, match='"talker", which was built but cannot be loaded'):
-        builder.open(file)
+        builder.open(file, PROFILES)
 
 
 def test_the_device_as_plans_name_it(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from export.attention_tensorrt import AttentionForm
 from export.errors import BuildError, QualityError
 from export.plan_build import Watcher, build_plan
 from export.plan_choice import PlanWish
+from export.plan_profile import which_profile
 from export.plan_progress import BuildState, StoppedError
 from export.tensorrt import FrameShape
 from tests.fake_builder import ORIN, FakeBuilder
@@ -99,22 +100,21 @@ def test_a_plan_is_built_verified_and_found(
 def test_profiles_are_what_the_engine_will_ask_for(wish: PlanWish) -> None:
     builder = FakeBuilder()
     plan, _ = build(wish, builder)
-    profiles = {str(graph.role): graph.profiles for graph in plan.about.graphs}
-    hidden = builder.orders[0].profile
-    assert profiles["talker"] == ()
-    assert {shape[0][:2] for shape in profiles["step"][0].values()} == {(2, 1)}
-    assert {shape[2][:2] for shape in profiles["step"][0].values()} == {(2, 2)}
-    assert [shape[:2] for shape in profiles["codec"][0]["codes"]] == [(2, 1), (2, 4), (2, 5)]
-    assert [shape[:2] for shape in profiles["prefill"][0]["codec_rows"]] == [(1, 1), (1, 8), (1, 8)]
-    assert hidden == profiles[builder.orders[0].name][0]
-    hidden_size = profiles["prefill"][0]["codec_rows"][0][2]
-    for role, shapes in (
-        ("step", [{"rows": (2, many, hidden_size)} for many in (1, 2)]),
-        ("codec", [{"codes": (2, frames, profiles["codec"][0]["codes"][0][2])} for frames in range(1, 6)]),
-        ("prefill", [dict.fromkeys(("codec_rows", "text_rows"), (1, rows, hidden_size)) for rows in range(1, 9)]),
+    graphs = {str(graph.role): graph for graph in plan.about.graphs}
+    hidden, books = (graphs[role].profiles[0][name][0][2] for role, name in (("step", "rows"), ("codec", "codes")))
+    assert graphs["talker"].profiles == ()
+    assert [one["codes"][1][:2] for one in graphs["codec"].profiles] == [(2, 1), (2, 4)]
+    for role, shapes, wanted in (
+        ("step", [{"rows": (2, many, hidden)} for many in (1, 2)], [0, 1]),
+        ("codec", [{"codes": (2, frames, books)} for frames in range(1, 6)], [0, 1, 1, 1, 1]),
+        ("prefill", [dict.fromkeys(("codec_rows", "text_rows"), (1, rows, hidden)) for rows in range(1, 9)], [0] * 8),
     ):
-        graph = next(graph for graph in plan.about.graphs if graph.role == role)
-        assert [profile_of(graph, shape) for shape in shapes] == [0] * len(shapes), "what the runtime looks for"
+        graph = graphs[role]
+        assert [profile_of(graph, shape) for shape in shapes] == wanted, "what the runtime looks for"
+        assert [which_profile(graph.profiles, shape) for shape in shapes] == wanted
+    assert {order.name: order.profiles for order in builder.orders} == {
+        role: graph.profiles for role, graph in graphs.items()
+    }
     assert all(order.exact and order.workspace_bytes > 0 for order in builder.orders)
 
 
