@@ -19,6 +19,7 @@ import torch
 from export.train import checkpoint_files, code_store, corpus, front_end_files, lexicon, sound_store, tokenizer_files
 from export.train.layout import Layout
 from export.train.loudness import even
+from export.train.polish_codec import PolishPlan, polish
 from export.train.sampling_plan import Mixture
 from export.train.shape import VoiceShape
 from export.train.talker import Voice
@@ -27,7 +28,7 @@ from export.train.teacher_flite import Flite
 from export.train.train_codec import CodecPlan, CodecTrainer
 from export.train.train_talker import TalkerPlan, train
 
-SHARES = {"teacher": 0.15, "codec": 0.35, "codes": 0.04, "talker": 0.40}
+SHARES = {"teacher": 0.15, "codec": 0.32, "codes": 0.04, "talker": 0.40, "polish": 0.03}
 SHARD = 100  # texts
 TEACHERS = {"anna": "festival", "robert": "flite"}
 MIX = Mixture(joined=0.4, cut=0.25)
@@ -138,6 +139,17 @@ def train_talker(job: Job) -> dict[str, torch.Tensor]:
     return train(voice.to(job.device), layout, training, held, plan, job.folder / "talker.pt", job.report)
 
 
+def polish_decoder(job: Job, trainer: CodecTrainer) -> None:
+    """Take the click from the decoder's beginnings."""
+    spoken = [code_store.read(job.folder / "codes" / s, s, job.frame_seconds) for s in job.speakers]
+    few = [e.frames for said in spoken for e, _ in said[:: max(1, len(said) // 60)]]
+    seconds = job.seconds("polish")
+    full = PolishPlan()
+    each = (3.0, 4.0)  # per second of budget; a core makes 10 and 6 of them in one
+    steps = tuple(min(most, int(seconds * count)) for most, count in zip(full.steps, each, strict=True))
+    polish(trainer.decoder.cpu(), few, replace(full, steps=steps, seed=job.seed), job.report)
+
+
 def write_checkpoint(job: Job, trainer: CodecTrainer, voice: dict[str, torch.Tensor]) -> Path:
     """Write the official-layout checkpoint with the phone front end beside it."""
     directory = job.folder / "checkpoint"
@@ -160,6 +172,7 @@ def run(job: Job) -> Path:
     trainer = train_codec(job)
     make_codes(job, trainer)
     voice = train_talker(job)
+    polish_decoder(job, trainer)
     directory = write_checkpoint(job, trainer, voice)
     job.report(f"checkpoint: {directory}")
     return directory
