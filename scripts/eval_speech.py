@@ -57,6 +57,7 @@ def bundle_of(voice: Path, cache: Path) -> Path:
         digest.update(path.name.encode() + path.read_bytes())
     bundle = cache / f"bundle-{digest.hexdigest()[:16]}"
     if not (bundle / "manifest.json").exists():
+        cache.mkdir(parents=True, exist_ok=True)
         export_checkpoint(voice, bundle)
     return bundle
 
