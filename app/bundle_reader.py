@@ -13,7 +13,7 @@ from app.front_end import TextFrontEnd
 from engines.voice_files import reads_while_speaking
 
 if TYPE_CHECKING:
-    from app.session import FrontEnd
+    from app.session_doors import FrontEnd
 
 
 class Reader(Protocol):

@@ -19,7 +19,8 @@ from app.config import Config
 from app.executor import BoundedExecutor, ExecutorFullError
 from app.local_sink import LocalSink
 from app.messages import Code, ContextStart, Format, ProtocolError
-from app.session import FrontEnd, Mark, SpeechSession
+from app.session import Mark, SpeechSession
+from app.session_doors import FrontEnd
 from app.sink import SinkError
 from app.socket_sink import Listening, Pace, SendBlock, SocketSink
 from app.text_stream import ContextIdleError, TextStream

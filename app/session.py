@@ -15,33 +15,20 @@ import hashlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
 from app.engine_client import Speech
 from app.executor import BoundedExecutor
 from app.pauses import Pause, with_pauses
+from app.session_doors import FrontEnd, Piece, SpeechDoor
 from app.sink import Sink
-from engines.contract import Codes, End, Layout, Outcome, SpeechRequest, VoiceInfo
+from engines.contract import Codes, End, Layout, Outcome, SpeechRequest
 from engines.errors import SpeechError
 
 PIECES_WAITING: Final = 64
 """Pieces of text cut ahead of the engine; beyond that the reader of text waits."""
-
-
-class Piece(Protocol):
-    """A piece of text as the front end cuts it; `app.front_end.TextPiece` is one."""
-
-    @property
-    def ids(self) -> tuple[int, ...]:
-        """Token ids."""
-        ...
-
-    @property
-    def ends_segment(self) -> bool:
-        """Whether the utterance ends here."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,35 +36,6 @@ class Mark:
     """Among the texts: speak what is there, and `reached` is awaited when all its sound is in the sink."""
 
     reached: Callable[[], Awaitable[None]]
-
-
-class SpeechDoor(Protocol):
-    """Where utterances begin; `EngineClient` is one."""
-
-    @property
-    def info(self) -> VoiceInfo:
-        """What the voice can do."""
-        ...
-
-    async def start(self, request: SpeechRequest) -> Speech:
-        """Wait for a place and begin an utterance."""
-        ...
-
-
-class FrontEnd(Protocol):
-    """What turns text into pieces; `app.front_end.TextFrontEnd` does."""
-
-    def feed(self, text: str) -> list[Any]:
-        """Take text as it comes; returns the segments no later character can change."""
-        ...
-
-    def early(self) -> list[Any]:
-        """What may already be spoken of the unfinished segment, now that the writer pauses."""
-        ...
-
-    def finish(self) -> list[Any]:
-        """No more text; returns the rest."""
-        ...
 
 
 @dataclass(slots=True, kw_only=True)

@@ -44,7 +44,7 @@ from app.text_piece import TextPiece
 from engines.errors import BundleError, SpeechError
 
 if TYPE_CHECKING:
-    from app.session import FrontEnd
+    from app.session_doors import FrontEnd
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _NOT_ITS_OWN: Final = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID")

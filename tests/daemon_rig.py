@@ -25,7 +25,7 @@ from app.engine_client import EngineClient
 from app.executor import BoundedExecutor
 from app.messages import PROTOCOL
 from app.plan_builder import MakePlanBuilder, make_plan_builder
-from app.session import FrontEnd
+from app.session_doors import FrontEnd
 from app.sink import to_pcm16
 from app.systemd_notify import SystemdNotify
 from app.voices import VoiceModel

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from app.bundle_reader import BundleReader, Reader
 from app.executor import BoundedExecutor, ExecutorFullError
-from app.session import FrontEnd
+from app.session_doors import FrontEnd
 from app.text_messages import (
     ANSWERS,
     MOST_BYTES,
