@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from engines.contract import Codes, End, Layout, Outcome, SpeechRequest, Utterance
+from engines.contract import Codes, End, Layout, Outcome, Pace, SpeechRequest, Utterance
 from engines.engine import EngineConfig
 from engines.errors import EngineBusyError, EngineClosedError, RequestError, SpeechError
 from engines.utterance import LiveUtterance
@@ -212,9 +212,9 @@ def test_neighbours_are_decoded_in_one_call(batching: bool) -> None:
     with stage.engine:
         there, go_on = gate(stage.codec, stage.codec.runs + 1)
         stage.codec.on_run = lambda codes: many.append(len(codes))
-        everyone = [stage.say(40, seed=seed) for seed in range(4)]
+        everyone = [stage.say(40, seed=seed, pace=Pace.FAST) for seed in range(4)]  # no listener's clock decides
         assert there.wait(SOON)
-        while min(utterance.progress.frames for utterance in everyone) < 20:
+        while min(utterance.progress.frames for utterance in everyone) < 40:
             everyone[0].outcome.done()
         go_on.set()
         for seed, utterance in enumerate(everyone):
