@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from app.front_end import TextFrontEnd
 from engines.voice_files import reads_while_speaking
 
 if TYPE_CHECKING:
+    from app.front_end import TextFrontEnd
     from app.session_doors import FrontEnd
 
 
@@ -41,6 +41,8 @@ class BundleReader:
 
     def __init__(self, bundle: Path) -> None:
         """Opens and warms it up. Raises `BundleError`."""
+        from app.front_end import TextFrontEnd  # a daemon whose text is read elsewhere never needs it
+
         self._opened = TextFrontEnd.open(bundle)
         self._words = reads_while_speaking(bundle)
         warm = self.front_end("english")  # the first text pays for tables that are built on first use

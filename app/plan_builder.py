@@ -19,9 +19,9 @@ import structlog
 
 from app.build_command import ROOT, build_words
 from app.config import Config
+from app.systemd_notify import environment_for_children
 from app.threads import in_thread
 from app.voices import engine_config
-from engines.device_facts import device_facts
 from engines.errors import SpeechError
 from engines.gpu_presence import check_gpu
 
@@ -31,7 +31,6 @@ _END_S: Final = 0.5
 _NICENESS: Final = 10
 _DISPENSABLE: Final = "800"
 """For the kernel, where memory runs out: this process before the daemon."""
-_NOT_ITS_OWN: Final = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 _log: Final = structlog.stdlib.get_logger("speakd")
 
 
@@ -82,7 +81,7 @@ class PlanBuilder:
             *self._words(self._config, bundle),
             "--json",
             cwd=ROOT,
-            env={name: value for name, value in os.environ.items() if name not in _NOT_ITS_OWN},
+            env=environment_for_children(),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -129,6 +128,8 @@ def make_plan_builder(config: Config, tell: Callable[[str], None]) -> Builder | 
 
 
 def _lacks(bundle: str, config: Config) -> bool:
+    from engines.device_facts import device_facts  # loads what runs graphs, which the start need not wait for
+
     try:
         return device_facts(Path(bundle), engine_config(config)).backend != "tensorrt"
     except SpeechError:

@@ -113,11 +113,6 @@ class SpeechProtocol:
         """Contexts that are not done."""
         return len(self._by_id)
 
-    def context_id(self, number: int) -> str | None:
-        """The client's name of a context, while it is not done."""
-        context = self._by_number.get(number)
-        return None if context is None else context.id
-
     # -- in -----------------------------------------------------------------------------------------------------------
 
     def messages(self, data: str | bytes) -> list[str | bytes]:

@@ -21,8 +21,6 @@ from engines.voice_files import voice_info
 
 _app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 _SOUND = "Sound"
-_VOICE = "Voice"
-_SAMPLING = "Sampling"
 
 
 def run(arguments: list[str]) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import socket
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from app.executor import BoundedExecutor, ExecutorClosedError, ExecutorFullError
+from app.systemd_notify import environment_for_children
 from app.text_messages import (
     ANSWERS,
     Answer,
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from app.session_doors import FrontEnd
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
-_NOT_ITS_OWN: Final = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID")
-"""Of the environment: what the service manager says to the daemon alone."""
 _AGAIN_S: Final = 1.0
 """Between attempts to begin a worker that does not start."""
 _END_S: Final = 0.2
@@ -166,7 +164,7 @@ class TextProcess:
         ours, theirs = socket.socketpair()
         ours.settimeout(self._patience_s)
         with theirs:
-            environment = {name: value for name, value in os.environ.items() if name not in _NOT_ITS_OWN}
+            environment = environment_for_children()
             environment["OPENBLAS_NUM_THREADS"] = "1"  # it computes nothing
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "app.text_worker", str(theirs.fileno())],

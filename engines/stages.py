@@ -7,17 +7,21 @@ Does not know: devices, threads, who is in a slot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from engines.contract import Pcm
+from engines.graph_names import FrameInputs
 from engines.sampling import ResolvedSampling
 
 F32 = npt.NDArray[np.float32]
+
+FORBIDDEN: Final = -1e30
+"""Added to the end code's logit: it never wins."""
 
 
 class TalkerStage(Protocol):
@@ -124,3 +128,19 @@ class Stages:
     """What people are told about it at the start."""
     falls_back: bool = False
     """Whether that is worth a warning: a GPU is here, and the best way to use it was looked for in vain."""
+
+
+def write_sampling(arrays: Mapping[str, npt.NDArray[Any]], slot: int, sampling: ResolvedSampling) -> None:
+    """Set how a slot's codes are picked, in the frame's inputs by name, each [slots, ...]."""
+    arrays[FrameInputs.REPETITION_PENALTY][slot] = sampling.repetition_penalty
+    for stage, numbers in enumerate((sampling.talker, sampling.predictor)):
+        arrays[FrameInputs.TEMPERATURE][slot, stage] = numbers.temperature
+        arrays[FrameInputs.TOP_K][slot, stage] = numbers.top_k
+        arrays[FrameInputs.TOP_P][slot, stage] = numbers.top_p
+
+
+def check_piece(talker: TalkerStage, slot: int, rows: int) -> None:
+    """Raise `ValueError` when a piece of so many rows does not fit into a slot."""
+    left = talker.positions - talker.length(slot)
+    if not 1 <= rows <= talker.piece_rows or rows > left:
+        raise ValueError(f"{rows} rows do not fit: pieces of {talker.piece_rows}, {left} positions left")

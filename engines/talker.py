@@ -25,10 +25,7 @@ import numpy.typing as npt
 from engines.manifest import FrameInputs, FrameOutputs, Manifest
 from engines.runner import Binding, Place, Runner, Tensor
 from engines.sampling import ResolvedSampling
-
-_FORBIDDEN = -1e30  # added to the end code's logit: it never wins
-
-F32 = npt.NDArray[np.float32]
+from engines.stages import F32, FORBIDDEN, check_piece, write_sampling
 
 
 class Talker:
@@ -100,11 +97,7 @@ class Talker:
         """Make a slot ready for a new utterance. Its cache is not cleared: no row reads beyond its own length."""
         self._settle()
         self._reset(slot)
-        self._array(FrameInputs.REPETITION_PENALTY)[slot] = sampling.repetition_penalty
-        for stage, numbers in enumerate((sampling.talker, sampling.predictor)):
-            self._array(FrameInputs.TEMPERATURE)[slot, stage] = numbers.temperature
-            self._array(FrameInputs.TOP_K)[slot, stage] = numbers.top_k
-            self._array(FrameInputs.TOP_P)[slot, stage] = numbers.top_p
+        write_sampling({name: tensor.host for name, tensor in self._state.items()}, slot, sampling)
 
     def release(self, slot: int) -> None:
         """Bring a slot back to idle: no rows. What it was set to stays, and does void runs no harm."""
@@ -117,7 +110,7 @@ class Talker:
     def forbid_end(self, slot: int, forbidden: bool) -> None:
         """Whether the slot's next run must not pick the end code."""
         self._settle()
-        self._array(FrameInputs.END_BIAS)[slot] = _FORBIDDEN if forbidden else 0.0
+        self._array(FrameInputs.END_BIAS)[slot] = FORBIDDEN if forbidden else 0.0
 
     def noise(self, slot: int) -> F32:
         """Where to write the noise of the slot's next run, f32 [codebooks, K]."""
@@ -151,10 +144,7 @@ class Talker:
         `ValueError` when the piece does not fit, `DeviceError` when the run fails.
         """
         rows, length = len(codec_rows), self.length(slot)
-        if not 1 <= rows <= self.piece_rows or length + rows > self.positions:
-            raise ValueError(
-                f"{rows} rows do not fit: pieces of {self.piece_rows}, {self.positions - length} positions left"
-            )
+        check_piece(self, slot, rows)
         self._piece_codec.host[:rows] = codec_rows
         self._piece_text.host[:rows] = text_rows
         self._past_lengths[slot] = length + rows - 1

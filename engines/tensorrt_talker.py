@@ -23,7 +23,7 @@ from engines.graph_names import FrameInputs
 from engines.manifest import Manifest
 from engines.plan_files import PlanSet
 from engines.sampling import ResolvedSampling
-from engines.stages import F32
+from engines.stages import F32, FORBIDDEN, check_piece, write_sampling
 from engines.tensorrt_contract import Engine
 from engines.tensorrt_frame import FrameInstance, SteppedFrames, unrolled
 from engines.tensorrt_history import CodeHistory
@@ -31,7 +31,6 @@ from engines.tensorrt_memory import INSTANCES, TALKER_CACHE, Memory, caches
 from engines.tensorrt_prefill import PromptPieces
 
 _SETTINGS = (FrameInputs.REPETITION_PENALTY, FrameInputs.TEMPERATURE, FrameInputs.TOP_K, FrameInputs.TOP_P)
-_FORBIDDEN = -1e30  # added to the end code's logit: it never wins
 
 
 class TensorRtTalker:
@@ -88,11 +87,7 @@ class TensorRtTalker:
         for tensor in (t for instance in self._instances for t in (instance.rows_in, instance.seen_in)):
             row = tensor.rows(slot, slot + 1)
             self._cuda.clear(row.address, row.nbytes, self._stream)
-        self._settings[FrameInputs.REPETITION_PENALTY][slot] = sampling.repetition_penalty
-        for stage, numbers in enumerate((sampling.talker, sampling.predictor)):
-            self._settings[FrameInputs.TEMPERATURE][slot, stage] = numbers.temperature
-            self._settings[FrameInputs.TOP_K][slot, stage] = numbers.top_k
-            self._settings[FrameInputs.TOP_P][slot, stage] = numbers.top_p
+        write_sampling(self._settings, slot, sampling)
 
     def release(self, slot: int) -> None:
         """Bring a slot back to idle; what it was set to stays, and does void rows no harm."""
@@ -106,7 +101,7 @@ class TensorRtTalker:
 
     def forbid_end(self, slot: int, forbidden: bool) -> None:
         """Whether the slot's next frame must not pick the end code."""
-        self._next.inputs.arrays[FrameInputs.END_BIAS][slot] = _FORBIDDEN if forbidden else 0.0
+        self._next.inputs.arrays[FrameInputs.END_BIAS][slot] = FORBIDDEN if forbidden else 0.0
 
     def noise(self, slot: int) -> F32:
         """Where to write the noise of the slot's next frame, f32 [codebooks, K]."""
@@ -131,10 +126,7 @@ class TensorRtTalker:
         when the piece does not fit, `DeviceError` when the run fails.
         """
         rows, length = len(codec_rows), self.length(slot)
-        if not 1 <= rows <= self.piece_rows or length + rows > self.positions:
-            raise ValueError(
-                f"{rows} rows do not fit: pieces of {self.piece_rows}, {self.positions - length} positions left"
-            )
+        check_piece(self, slot, rows)
         if last:
             self._first_rows[slot] = codec_rows[-1] + text_rows[-1]
             rows -= 1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 
 from export.exporter import export_checkpoint
+from tests.service_manager import Manager
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
 
@@ -28,3 +30,11 @@ def tiny_bundle(tiny_checkpoint: Path) -> Path:
     bundle = tiny_checkpoint.with_name("tiny-bundle")
     export_checkpoint(tiny_checkpoint, bundle)
     return bundle
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[Manager]:
+    """A service manager that listens."""
+    manager = Manager(str(tmp_path / "notify"))
+    yield manager
+    manager.socket.close()

@@ -10,8 +10,6 @@ from engines.errors import RequestError
 from tests.daemon_rig import Client, ServedFakeEngine, fakes, frames, play, serving, settings, turn_until
 from tests.fake_engine import INFO
 
-FRAME_BYTES = 2 * INFO.samples_per_frame
-
 
 def test_text_becomes_sound_and_one_last_word() -> None:
     async def scenario() -> None:

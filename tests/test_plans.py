@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from app.systemd_notify import SystemdNotify
 from engines.errors import GpuError
 from engines.plan_files import plans
 from tests.daemon_rig import Client, ServedFakeEngine, fakes, get, play, serving, settings, turn_until
-from tests.test_systemd_notify import Manager, environment
+from tests.service_manager import Manager, environment
 
 LINE = "building the TensorRT plan of x: engine talker, 40%, about 3 min left"
 
@@ -51,13 +51,6 @@ class FakePlanBuilder:
         await self.done.wait()
         self.built.append(bundle)
         return self.works
-
-
-@pytest.fixture
-def manager(tmp_path: Path) -> Iterator[Manager]:
-    manager = Manager(str(tmp_path / "notify"))
-    yield manager
-    manager.socket.close()
 
 
 @pytest.mark.parametrize("works", [True, False])

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +15,7 @@ from app.executor import BoundedExecutor
 from app.systemd_notify import SystemdNotify
 from app.voices import VoiceModel
 from tests.daemon_rig import ServedFakeEngine, fakes, play, serving, settings, turn_until
-
-
-class Manager:
-    """The other end of NOTIFY_SOCKET."""
-
-    def __init__(self, address: str) -> None:
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind(address)
-        self.socket.setblocking(False)
-        self.heard: list[str] = []
-
-    def listen(self) -> list[str]:
-        """Every line so far."""
-        while True:
-            try:
-                self.heard += self.socket.recv(4096).decode().split("\n")
-            except BlockingIOError:
-                return self.heard
-
-
-@pytest.fixture
-def manager(tmp_path: Path) -> Iterator[Manager]:
-    manager = Manager(str(tmp_path / "notify"))
-    yield manager
-    manager.socket.close()
-
-
-def environment(manager: Manager, **extra: str) -> dict[str, str]:
-    return {"NOTIFY_SOCKET": manager.socket.getsockname(), **extra}
+from tests.service_manager import Manager, environment
 
 
 def test_the_words(manager: Manager) -> None:

@@ -46,11 +46,6 @@ def word_list() -> list[str]:
     return [w for w in WORDS.read_text(encoding="utf-8").splitlines() if re.fullmatch("[a-z]{3,12}", w)]
 
 
-def pair_up(texts: list[str], draw: random.Random) -> str:
-    """Two or three short sentences in a row."""
-    return " ".join(draw.choice(texts) for _ in range(draw.choice([2, 2, 3])))
-
-
 def build(count: int, seed: int, spoken_before: set[str] | None = None) -> list[str]:
     """`count` different texts: 45 % templates, 45 % WordNet, 10 % lists of rare words; never a test sentence."""
     draw = random.Random(seed)

@@ -46,20 +46,6 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return x * cos.to(x.dtype) + torch.cat([-right, left], -1) * sin.to(x.dtype)
 
 
-class Cache:
-    """Keys and values of one layer, grown row by row (reference decoding only)."""
-
-    def __init__(self) -> None:
-        self.k: Tensor | None = None
-        self.v: Tensor | None = None
-
-    def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Append new rows [B, kv, L, width] and give all."""
-        self.k = k if self.k is None else torch.cat([self.k, k], 2)
-        self.v = v if self.v is None else torch.cat([self.v, v], 2)
-        return self.k, self.v
-
-
 class Attention(nn.Module):
     """Causal attention with grouped KV heads and QK-norm."""
 
@@ -73,9 +59,7 @@ class Attention(nn.Module):
         self.q_norm = RMSNorm(s.head_dim, s.rms_eps)
         self.k_norm = RMSNorm(s.head_dim, s.rms_eps)
 
-    def forward(
-        self, x: Tensor, rope: tuple[Tensor, Tensor], cache: Cache | None = None, watch: bool = False
-    ) -> tuple[Tensor, Tensor | None]:
+    def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], watch: bool = False) -> tuple[Tensor, Tensor | None]:
         """Attend over x [B, L, H]; with `watch` also give log attention of head 0, [B, L, L]."""
         b, n, _ = x.shape
         q = self.q_norm(self.q_proj(x).view(b, n, self.heads, self.width)).transpose(1, 2)
@@ -83,8 +67,6 @@ class Attention(nn.Module):
         v = self.v_proj(x).view(b, n, self.kv, self.width).transpose(1, 2)
         q, k = rotate(q, *rope), rotate(k, *rope)
         q, k = q.to(v.dtype), k.to(v.dtype)
-        if cache is not None:
-            k, v = cache.extend(k, v)
         logs = None
         if watch:
             scores = (q[:, 0].float() @ k[:, 0].float().transpose(1, 2)) * self.width**-0.5
@@ -92,7 +74,7 @@ class Attention(nn.Module):
             logs = scores.masked_fill(future, -1e4).log_softmax(-1)
         group = self.heads // self.kv
         k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
-        out = F.scaled_dot_product_attention(q, k, v, is_causal=n > 1)
+        out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         return cast("Tensor", self.o_proj(out.transpose(1, 2).reshape(b, n, -1))), logs
 
 
@@ -120,11 +102,9 @@ class Layer(nn.Module):
         self.input_layernorm = RMSNorm(s.hidden, s.rms_eps)
         self.post_attention_layernorm = RMSNorm(s.hidden, s.rms_eps)
 
-    def forward(
-        self, x: Tensor, rope: tuple[Tensor, Tensor], cache: Cache | None = None, watch: bool = False
-    ) -> tuple[Tensor, Tensor | None]:
+    def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], watch: bool = False) -> tuple[Tensor, Tensor | None]:
         """[B, L, H] -> [B, L, H], and the watched attention."""
-        attended, logs = self.self_attn(self.input_layernorm(x), rope, cache, watch)
+        attended, logs = self.self_attn(self.input_layernorm(x), rope, watch)
         x = x + attended
         return x + self.mlp(self.post_attention_layernorm(x)), logs
 
@@ -158,10 +138,10 @@ class CodePredictor(nn.Module):
         self.model = PredictorStack(s)
         self.lm_head = nn.ModuleList(nn.Linear(s.hidden, s.codes, bias=False) for _ in range(s.code_groups - 1))
 
-    def hidden(self, x: Tensor, rope: tuple[Tensor, Tensor], caches: list[Cache] | None = None) -> Tensor:
+    def hidden(self, x: Tensor, rope: tuple[Tensor, Tensor]) -> Tensor:
         """Rows x [N, L, H] -> normed hidden rows [N, L, H]."""
-        for i, layer in enumerate(self.model.layers):
-            x, _ = layer(x, rope, caches[i] if caches else None)
+        for layer in self.model.layers:
+            x, _ = layer(x, rope)
         return cast("Tensor", self.model.norm(x))
 
 
