@@ -1,17 +1,16 @@
-"""Dates and times of day, as English says them.
+"""Dates, as English says them.
 
-Purpose: rules for ISO and slashed dates, named months, clock times.
-Knows: calendars and clocks. Does not know: other numbers.
+Purpose: rules for ISO and slashed dates, named months, decades and years of two digits.
+Knows: calendars. Does not know: times of day, other numbers.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from app import numbers
-from app.abbreviations import DAYS, MONTHS, TIME_ZONES
-from app.rules import Match, Rule, alternatives
+from app.abbreviations import DAYS, MONTHS
+from app.rules import Match, Rule, alternatives, last_dot
 
 _NAMES: Final = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -20,7 +19,7 @@ _NAMES: Final = (
 MONTH_NAMES: Final = frozenset(name.lower() for name in _NAMES)
 _LONG: Final = {name.lower(): name for name in _NAMES} | MONTHS
 _ALSO_WORDS: Final = frozenset({"may", "march", "mar"})
-"""In lower case these are months only before a year."""
+"""In lower case these are months only where the words around leave no doubt (`_LOWER_CASE`)."""
 _ANY_MONTH: Final = alternatives(
     form for key in _LONG for form in (key.capitalize(), key.upper(), key) if form not in _ALSO_WORDS
 )
@@ -28,9 +27,15 @@ _ANY_DAY: Final = alternatives(key.capitalize() for key in DAYS)
 _MONTH: Final = rf"(?P<month>{_ANY_MONTH})\b\.?"
 _DAY: Final = r"(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>\d{4})"
+_MAYBE_MONTH: Final = rf"(?P<month>{alternatives(_ALSO_WORDS)})\b"
+_CLEAR_YEAR: Final = r"(?P<year>(?:1\d|20)\d\d)(?![\w:]|[.,]\d)"
+_BEFORE_DATE: Final = (
+    r"(?:(?<=\bon )|(?<=\bby )|(?<=\bfrom )|(?<=\bsince )|(?<=\buntil )|(?<=\btill )|(?<=\bbefore )|(?<=\bafter )"
+    r"|(?<=\bthrough ))"
+)
+_PHRASE_ENDS: Final = r"(?=\s*(?:[.,;:!?)](?!\d)|$)| (?:to|until|till|through) (?:the\b|\d))"
+_APOSTROPHE: Final = "['\u2018\u2019]"
 _WEEKDAY: Final = rf"\b(?P<weekday>{_ANY_DAY})\.?(?=,? (?:{_ANY_MONTH}|\d))"
-_FOLLOWER: Final = re.compile(r"[\"'\u201d\u2019)\s]*(\w+)")
-_HALF: Final = r"(?: ?(?P<half>[aApP])(?:\.[mM]\b\.?|[mM]\b\.?))"
 
 
 def _named(month: int, day: str, year: str | None) -> str:
@@ -58,14 +63,15 @@ def _slashed(found: Match) -> str | None:
 
 def _month_day(found: Match) -> str:
     day = numbers.ordinal(found["day"].lstrip("0"))
-    to = f" to {numbers.ordinal(found['to'])}" if found["to"] else ""
-    year = f", {numbers.year(found['year'])}" if found["year"] else ""
+    part = found.groupdict().get
+    to = f" to {numbers.ordinal(last)}" if (last := part("to")) else ""
+    year = f", {numbers.year(written)}" if (written := part("year")) else ""
     return f"{_LONG[found['month'].lower()]} {day}{to}{year}"
 
 
 def _day_month(found: Match) -> str:
     the = "" if found["the"] else "the "
-    year = f", {numbers.year(found['year'])}" if found["year"] else ""
+    year = f", {numbers.year(written)}" if (written := found.groupdict().get("year")) else ""
     return (
         f"{found['the'] or ''}{the}{numbers.ordinal(found['day'].lstrip('0'))} of {_LONG[found['month'].lower()]}{year}"
     )
@@ -75,47 +81,40 @@ def _month_year(found: Match) -> str:
     return f"{_LONG[found['month'].lower()]} {numbers.year(found['year'])}"
 
 
-def _clock(found: Match) -> str | None:
-    hour, minute = int(found["hour"]), found["minute"]
-    if hour > 24:
-        return None
-    half = f" {found['half'].upper()}M" if found["half"] else ""
-    spoken = numbers.cardinal(str(hour))
-    if minute == "00":
-        spoken += "" if half else " o'clock" if 1 <= hour <= 12 else " hundred" if hour else " o'clock"
-    elif minute[0] == "0":
-        spoken += f" oh {numbers.cardinal(minute[1])}"
-    else:
-        spoken += f" {numbers.cardinal(minute)}"
-    if found["second"]:
-        spoken += f" and {numbers.cardinal(str(int(found['second'])))} second{'' if found['second'] == '01' else 's'}"
-    return spoken + half + _last_dot(found)
-
-
-def _hour(found: Match) -> str:
-    return f"{numbers.cardinal(found['hour'])} {found['half'].upper()}M{_last_dot(found)}"
-
-
-def _last_dot(found: Match) -> str:
-    """The dot of "p.m." or "Fri." is the sentence's own where nothing or a capital follows."""
-    follower = _FOLLOWER.match(found.string, found.end())
-    if not found.group().endswith(".") or (follower and follower.group(1) in TIME_ZONES):
-        return ""
-    return "." if follower is None or follower.group(1)[0].isupper() else ""
-
-
-def _hours(found: Match) -> str:
-    return f"{numbers.cardinal(found['low'])} to {numbers.cardinal(found['high'])} {found['half'].upper()}M"
-
-
 def _months(found: Match) -> str:
-    return f"{_LONG[found['low'].lower()]} to {_LONG[found['high'].lower()]}{_last_dot(found)}"
+    return f"{_LONG[found['low'].lower()]} to {_LONG[found['high'].lower()]}{last_dot(found)}"
 
 
 def _days(found: Match) -> str:
-    return f"{DAYS[found['low'].lower()]} to {DAYS[found['high'].lower()]}{_last_dot(found)}"
+    return f"{DAYS[found['low'].lower()]} to {DAYS[found['high'].lower()]}{last_dot(found)}"
 
 
+def _decade(found: Match) -> str:
+    return numbers.decade(found["number"] or found["short"])
+
+
+def _next_decade(found: Match) -> str:
+    return f"{found['and']} {found['the'] or ''}{numbers.decade(found['short'])}"
+
+
+def _short_year(found: Match) -> str:
+    of = found.groupdict().get("of") or ""
+    return of + numbers.short_year(found["short"])
+
+
+def _short_years(found: Match) -> str:
+    return f"{numbers.short_year(found['low'])} to {numbers.short_year(found['high'])}"
+
+
+_LOWER_CASE: Final[tuple[Rule, ...]] = (
+    Rule(rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b{_DAY} (?:of )?{_MAYBE_MONTH},? {_CLEAR_YEAR}", _day_month),
+    Rule(rf"(?P<the>\b[Tt]he )?\b(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th) of {_MAYBE_MONTH}(?! \d)", _day_month),
+    Rule(rf"{_BEFORE_DATE}(?P<the>the )?{_DAY} {_MAYBE_MONTH}{_PHRASE_ENDS}", _day_month),
+    Rule(rf"\b{_MAYBE_MONTH} {_DAY},? {_CLEAR_YEAR}", _month_day),
+    Rule(rf"{_BEFORE_DATE}{_MAYBE_MONTH} {_DAY}(?![\w:/]|[.,]\d| ?%)", _month_day),
+    Rule(rf"\b{_MAYBE_MONTH} (?P<day>[12]?\d|3[01])(?:st|nd|rd|th){_PHRASE_ENDS}", _month_day),
+)
+"""Months that are words too: with a year, or a day that can be nothing else."""
 NAME_RANGES: Final[tuple[Rule, ...]] = (
     Rule(rf"\b(?P<low>{_ANY_MONTH})\.? ?[-\u2013] ?(?P<high>{_ANY_MONTH})\b\.?", _months),
     Rule(rf"\b(?P<low>{_ANY_DAY})\.? ?[-\u2013] ?(?P<high>{_ANY_DAY})\b\.?", _days),
@@ -126,7 +125,6 @@ DATE_RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(r"(?<![\w./])(?P<first>\d{1,2})([/.-])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d\d)(?![\w/-]|\.\d)", _slashed),
     *NAME_RANGES,
-    Rule(r"(?<=\d:\d\d) ?[-\u2013] ?(?=\d{1,2}:\d\d)", " to "),
     Rule(_WEEKDAY, lambda found: DAYS[found["weekday"].lower()]),
     Rule(
         rf"\b{_MONTH}[ -]{_DAY}(?: ?[-\u2013] ?(?P<to>[12]?\d|3[01]))?(?:(?:,? |-){_YEAR})?(?![\w:]|[.,]\d| ?%)",
@@ -134,13 +132,47 @@ DATE_RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?(?![\w:])", _day_month),
     Rule(rf"\b{_MONTH},? {_YEAR}(?![\w:]|[.,]\d)", _month_year),
-    Rule(r"(?<![\w.:])(?P<low>1?\d) ?[-\u2013] ?(?P<high>1?\d) ?(?P<half>[aApP])(?:\.[mM]\.?|[mM]\b)", _hours),
-    Rule(rf"(?<![\w.:])(?P<hour>1?\d)\.(?P<minute>[0-5]\d)(?P<second>(?!)x)?{_HALF}(?!\w)", _clock),
-    Rule(rf"(?<![\w.:])(?P<hour>\d{{1,2}}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?{_HALF}?(?![\w:])", _clock),
-    Rule(rf"(?<![\w.:])(?P<hour>1?\d){_HALF}(?!\w)", _hour),
-    Rule(r"(?<=[AP]M) ?[-\u2013] ?(?=[a-z])", " to "),
+    *_LOWER_CASE,
+)
+_OF_LIFE: Final = "|".join(
+    rf"(?<=\b{word} )"
+    for word in (
+        "the",
+        "The",
+        "early",
+        "late",
+        "mid",
+        "low",
+        "upper",
+        "high",
+        "his",
+        "her",
+        "their",
+        "in my",
+        "in your",
+        "in our",
+    )
+)
+DECADE_RULES: Final[tuple[Rule, ...]] = (
+    Rule(r"(?<=\d0s)[-\u2013](?=\d)", " to the "),
     Rule(
-        r"(?<![\w.:])(?P<low>\d{1,4}):(?P<high>\d{1,4})(?![\w:])",
-        lambda f: f"{numbers.cardinal(f['low'])} to {numbers.cardinal(f['high'])}",
+        rf"(?:(?<!\w)(?P<number>(?:1[1-9]|20)\d0)|(?:{_OF_LIFE}|(?<=mid-)|(?<!\w){_APOSTROPHE})(?P<short>00|[2-9]0))"
+        rf"{_APOSTROPHE}?s\b",
+        _decade,
+    ),
+    Rule(r"(?<=ties )(?P<and>and|or|to) (?P<the>the )?(?P<short>[2-9]0)s\b", _next_decade),
+)
+"""Decades of a century, of a life, of the thermometer; elsewhere "30s" are seconds."""
+SHORT_YEAR_RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        rf"(?<!\w){_APOSTROPHE}(?P<low>\d\d) ?[-\u2013] ?{_APOSTROPHE}?(?P<high>\d\d)(?!\w|[.,:/]\d|{_APOSTROPHE})",
+        _short_years,
+    ),
+    Rule(rf"(?<=\d)[-\u2013](?={_APOSTROPHE}\d\d(?!\w))", " to "),
+    Rule(rf"(?<!\w){_APOSTROPHE}(?P<short>\d\d)(?!\w|[.,:/]\d|{_APOSTROPHE}| ?%)", _short_year),
+    Rule(
+        r"\b(?P<of>(?:[Cc]lass|[Ss]pring|[Ss]ummer|[Aa]utumn|[Ff]all|[Ww]inter) of )(?P<short>0\d)(?!\w|[.,:/]\d)",
+        _short_year,
     ),
 )
+"""Years of two digits where an apostrophe or a season says so. Tried after measures: a quotation may begin with one."""

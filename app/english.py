@@ -1,7 +1,8 @@
 """The rules of English: how numbers, money, units, abbreviations and signs are read.
 
 Purpose: one rule for each way of writing, tried in order; what a rule makes is words, which later rules leave alone.
-Knows: written English. Does not know: when the rules are needed (`normalizer`), dates and times (`dates`), markup.
+Knows: written English. Does not know: when the rules are needed (`normalizer`), dates (`dates`), times
+(`clock`), markup.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from typing import Final
 
 from app import numbers
 from app.abbreviations import ANYWHERE, BEFORE_NUMBER, DAYS, DOTTED, MONTHS, TITLES
-from app.dates import DATE_RULES, NAME_RANGES
+from app.clock import CLOCK_RULES
+from app.dates import DATE_RULES, DECADE_RULES, NAME_RANGES, SHORT_YEAR_RULES
 from app.measures import (
     AMBIGUOUS_UNITS,
     CURRENCIES,
+    DIMENSIONS,
     LETTER_UNITS,
     SCALES,
     SHORTENED_UNITS,
@@ -32,7 +35,7 @@ def _measure(found: Match) -> str | None:
     number, unit = found["number"].replace(",", ""), found["unit"]
     before, after = found.string[: found.start()], found.string[found.end() :]
     if found["gap"] == " ":
-        if unit in LETTER_UNITS and after[:1].isspace():
+        if unit in LETTER_UNITS and after[:1].isspace() and not (unit == "in" and _is_length(found)):
             return None
         if unit in AMBIGUOUS_UNITS and _NEXT_PHRASE.match(after):
             return None
@@ -41,6 +44,17 @@ def _measure(found: Match) -> str | None:
     shortened = unit in SHORTENED_UNITS and after.strip() and not after.lstrip()[0].isupper()
     end = "." if found.group().endswith(".") and not shortened else ""
     return f"{minus}{measure(number, unit, scale=scale, single=bool(_ARTICLE.search(before) and after.strip()))}{end}"
+
+
+def _is_length(found: Match) -> bool:
+    """Whether the "in" behind a number is inches though more words follow: something is so wide, or of snow."""
+    after = found.string[found.end() :]
+    if found.group().endswith(".") and after.lstrip()[:1].islower():
+        return True
+    before = found.string[: found.start()]
+    if _BY.search(before) or _OF_LENGTH.match(after):
+        return True
+    return bool(_ARTICLE.search(before) and _DIMENSION.match(after))
 
 
 def _measure_range(found: Match) -> str:
@@ -160,6 +174,12 @@ _SIGNS: Final = {
     "\u00b5": "micro", "\u2030": "per mille", "\u2190": "from", "\u00b7": "",
 }  # fmt: skip
 _NEXT_PHRASE: Final = re.compile(r"\s+(?:[A-Z]|(?:the|a|this|my|our)\b|\d)")
+_DIMENSION: Final = re.compile(rf" (?:{alternatives(DIMENSIONS)})\b")
+_OF_LENGTH: Final = re.compile(
+    rf" (?:{alternatives(DIMENSIONS)})(?=\s*(?:[,.;:!?)]|$)| (?:and|or|by|x|at|on|with|is|but|when|to|so|for)\b)"
+    r"| of\b| (?:by|x|\u00d7) \d"
+)
+_BY: Final = re.compile(r"\d in\.? (?:by|x|\u00d7) $")
 _ARTICLE: Final = re.compile(r"\b[Aa]n? $")
 _COUNTED: Final = alternatives([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
 _EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head|seat|item|piece)"
@@ -175,13 +195,9 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![\w/])9/11(?![\w/])", "nine eleven"),
     Rule(r"\b50[/-]50\b", "fifty fifty"),
     *DATE_RULES,
+    *CLOCK_RULES,
     Rule(r"(?<=\d),(?=\d{1,2}(?!\d)|\d{4})", ", "),
-    Rule(r"(?<=\d0s)[-\u2013](?=\d)", " to the "),
-    Rule(
-        r"(?:(?<!\w)(?P<number>(?:1[1-9]|20)\d0)"
-        r"|(?:(?<=the )|(?<=early )|(?<=late )|(?<=mid-)|(?<!\w)['\u2019])(?P<short>[2-9]0))['\u2019]?s\b",
-        lambda f: numbers.decade(f["number"] or f["short"]),
-    ),
+    *DECADE_RULES,
     Rule(r"(?<![\w.,])\d{1,3}(?: \d{3})* 000\b", lambda f: numbers.cardinal(f.group().replace(" ", ""))),
     Rule(r"(?<![\w.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}(?!\w)", _phone),
     Rule(r"(?<![\w.])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\w)", _phone),
@@ -232,6 +248,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"\b(?P<word>{alternatives(BEFORE_NUMBER)})\. ?(?=\d)", _before_number, any_case=True),
     Rule(r"#(?=\d)", "number "),
     Rule(r"(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+|\d{1,15})(?:st|nd|rd|th)\b", lambda f: numbers.ordinal(f["number"])),
+    *SHORT_YEAR_RULES,
     Rule(
         r"(?<![\w.,/-])(?P<low>\d{1,6}\.\d{1,6}) ?[-\u2013] ?(?P<high>\d{1,6}(?:\.\d{1,6})?)(?![\w/-]|[.,]\d)", _range
     ),

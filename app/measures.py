@@ -54,6 +54,8 @@ SHORTENED_UNITS: Final = frozenset({
 """Written with a dot by some people; behind other units a dot is the sentence's."""
 LETTER_UNITS: Final = frozenset({"in", "us", "t"})
 """Behind a space these are units only where the phrase ends."""
+DIMENSIONS: Final = frozenset({"wide", "long", "tall", "deep", "thick", "high", "across"})
+"""After one of these, "12 in" is a length, where the phrase ends with it."""
 
 CURRENCIES: Final = {
     "$": ("dollar", "cent"), "US$": ("U S dollar", "cent"), "\u20ac": ("euro", "cent"), "\u00a3": ("pound", "pence"),

@@ -96,9 +96,18 @@ def paired(number: str) -> str:
 
 
 def decade(number: str) -> str:
-    """`1990` as nineteen nineties, `80` as eighties."""
+    """`1990` as nineteen nineties, `80` as eighties, `00` as two thousands."""
+    if number == "00":
+        number = "2000"
     words = year(number) if len(number) == 4 else cardinal(number)
     return words[:-1] + "ies" if words.endswith("y") else words + "s"
+
+
+def short_year(digits: str) -> str:
+    """The last two digits of a year: `98` as ninety eight, `05` as oh five, `00` as two thousand."""
+    if digits == "00":
+        return year("2000")
+    return f"oh {spelled(digits[1])}" if digits[0] == "0" else cardinal(digits)
 
 
 def fraction(numerator: str, denominator: str) -> str:

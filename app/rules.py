@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from app.abbreviations import ends_sentence
+from app.abbreviations import TIME_ZONES, ends_sentence
 
 Match = re.Match[str]
 NUMBER: Final = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 """A count or a decimal, with or without commas between thousands."""
 _FOLLOWER: Final = re.compile(r"\w")
+_NEXT_WORD: Final = re.compile(r"[\"'\u201d\u2019)\s]*(\w+)")
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,14 @@ def kept_dot(found: Match) -> str:
         return ""
     follower = _FOLLOWER.search(found.string, found.end())
     return "." if follower is None or ends_sentence(written[:-1], follower.group()) else ""
+
+
+def last_dot(found: Match) -> str:
+    """The dot of "p.m." or "Fri." is the sentence's own where nothing or a capital follows, but for a time zone."""
+    follower = _NEXT_WORD.match(found.string, found.end())
+    if not found.group().endswith(".") or (follower and follower.group(1) in TIME_ZONES):
+        return ""
+    return "." if follower is None or follower.group(1)[0].isupper() else ""
 
 
 def cased(words: str, model: str) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 
 from app.abbreviations import DAYS, MONTHS
 from app.dates import MONTH_NAMES
-from app.measures import UNITS
+from app.measures import DIMENSIONS, UNITS
 from app.reading import Reading
 from app.spans import SpannedText
 from app.text_piece import TextPiece
@@ -43,6 +43,7 @@ _REACHING: Final = frozenset(
         *MONTH_NAMES,
         *MONTHS,
         *DAYS,
+        *DIMENSIONS,
     }
     | {unit.lower() for unit in UNITS}
 )
