@@ -57,8 +57,8 @@ class Sources:
 
 async def answer(path: str, sources: Sources) -> Response:
     """The answer to GET `path`."""
-    if path in {"/health", "/ready"}:
-        return _condition(sources.health() if path == "/health" else sources.ready())
+    if (now := at_once(sources).get(path)) is not None:
+        return now()
     if path == "/metrics":
         sources.before_metrics()
         return _response(HTTPStatus.OK, _METRICS, await sources.pool.run(sources.metrics))
@@ -71,6 +71,11 @@ async def answer(path: str, sources: Sources) -> Response:
         page = await sources.pool.run(_page)
         return _response(HTTPStatus.OK, _HTML, page, {"Content-Security-Policy": _POLICY})
     return problem(HTTPStatus.NOT_FOUND, f"there is no {path}; try {', '.join(PATHS)}, or a WebSocket at /v1/speak")
+
+
+def at_once(sources: Sources) -> dict[str, Callable[[], Response]]:
+    """The pages that need neither a pool nor a look at the request, by path."""
+    return {"/health": lambda: _condition(sources.health()), "/ready": lambda: _condition(sources.ready())}
 
 
 def problem(status: HTTPStatus, text: str, headers: dict[str, str] | None = None) -> Response:

@@ -25,7 +25,8 @@ from websockets.typing import Subprotocol
 
 from app.client_places import SPEAK_PATH
 from app.connection import FULL, NOT_AUTHORISED, RESTARTING, TRY_LATER, Connection
-from app.http_pages import GUARDED, Sources, answer, problem, target
+from app.door import SERVER, door
+from app.http_pages import GUARDED, Sources, answer, at_once, problem, target
 from app.messages import PROTOCOL
 from app.services import Services
 from app.socket_path import MODELS_HEADER
@@ -39,28 +40,6 @@ _LEAVE_S: Final = 0.4
 """The same, when the daemon ends."""
 _LINGER_S: Final = 0.2
 """After that, for connections that are cut off."""
-
-
-class CountedConnection(ServerConnection):
-    """A connection that is counted from its first byte on, and cut off where there are far too many."""
-
-    services: Services
-    counted = False
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The transport is open."""
-        gate = self.services.gate
-        self.counted = True
-        gate.connections += 1
-        super().connection_made(transport)
-        if gate.connections > gate.most_connections and isinstance(transport, asyncio.Transport):
-            transport.abort()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The transport is closed."""
-        if self.counted:
-            self.services.gate.connections -= 1
-        super().connection_lost(exc)
 
 
 class SpeakServer:
@@ -88,11 +67,10 @@ class SpeakServer:
     async def open(self, unix: Path | None, tls: ssl.SSLContext | None) -> None:
         """Begin to listen. Raises `OSError`."""
         config, services = self._services.config, self._services
-        kind = type("Counted", (CountedConnection,), {"services": services})
         options: dict[str, Any] = {
             "process_request": self._judge,
             "process_response": self._introduce,
-            "create_connection": kind,
+            "create_connection": door(services.gate, at_once(self._sources), config.limits.handshake_s),
             "select_subprotocol": _choose_subprotocol,
             "compression": None,
             "max_size": config.limits.message_bytes,
@@ -101,7 +79,7 @@ class SpeakServer:
             "open_timeout": config.limits.handshake_s,
             "close_timeout": _CLOSE_S,
             "ping_interval": None,  # a reader that is merely slow would look dead: see Connection.check
-            "server_header": "speakd",
+            "server_header": SERVER,
         }
         secure: dict[str, Any] = {} if tls is None else {"ssl": tls, "ssl_handshake_timeout": config.limits.handshake_s}
         server = await serve(self._serve, config.server.host, config.server.port, **secure, **options)
