@@ -49,6 +49,12 @@ BEFORE_NUMBER: Final = {
     "op": "opus",
     "ver": "version",
     "ext": "extension",
+    "rte": "route",
+    "rt": "route",
+    "rm": "room",
+    "ste": "suite",
+    "fl": "floor",
+    "pg": "page",
 }
 """Spoken so before a number."""
 

@@ -1,17 +1,26 @@
-"""Times of day, as English says them.
+"""Times of day and lengths of time, as English says them.
 
-Purpose: rules for clock times and their ranges.
+Purpose: rules for clock times, their ranges and zones, and for durations of several parts.
 Knows: clocks. Does not know: calendars, other numbers.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
 from typing import Final
 
 from app import numbers
 from app.rules import Match, Rule, last_dot
 
 _HALF: Final = r"(?: ?(?P<half>[aApP])(?:\.[mM]\b\.?|[mM]\b\.?))"
+_ZONE: Final = (
+    r"(?<=\d:\d\d)(?:\.\d{1,9})?"
+    r"(?:(?P<utc>Z)|(?P<side>\+|(?<=:\d\d:\d\d)-)(?P<ahead>[01]\d):?(?P<part>[0-5]\d))(?![\w:])"
+)
+"""How ISO times end: Z, or hours and minutes ahead of UTC or behind it."""
+_LENGTHS: Final = {"d": "day", "h": "hour", "m": "minute", "s": "second"}
+_PARTS: Final = re.compile(r"(\d+) ?([dhms])")
 
 
 def _clock(found: Match) -> str | None:
@@ -26,9 +35,36 @@ def _clock(found: Match) -> str | None:
         spoken += f" oh {numbers.cardinal(minute[1])}"
     else:
         spoken += f" {numbers.cardinal(minute)}"
-    if found["second"]:
+    if found["second"] and found["second"] != "00":
         spoken += f" and {numbers.cardinal(str(int(found['second'])))} second{'' if found['second'] == '01' else 's'}"
     return spoken + half + last_dot(found)
+
+
+def _zone(found: Match) -> str:
+    if found["utc"]:
+        return " UTC"
+    part = f" {numbers.cardinal(found['part'])}" if found["part"] != "00" else ""
+    return f" UTC {'plus' if found['side'] == '+' else 'minus'} {numbers.cardinal(str(int(found['ahead'])))}{part}"
+
+
+def _amount(number: str, unit: str) -> str:
+    return f"{numbers.cardinal(number)} {unit}{'' if number == '1' else 's'}"
+
+
+def _duration(found: Match) -> str | None:
+    """`1h 30m` as one hour thirty minutes; parts that do not become smaller are no duration."""
+    parts = _PARTS.findall(found.group())
+    order = [list(_LENGTHS).index(letter) for _, letter in parts]
+    if any(small <= large for large, small in itertools.pairwise(order)):
+        return None
+    return " ".join(_amount(str(int(number)), _LENGTHS[letter]) for number, letter in parts)
+
+
+def _left(found: Match) -> str:
+    """`5:00 left` as five minutes."""
+    minutes, seconds = str(int(found["minutes"])), str(int(found["seconds"]))
+    spoken = [_amount(number, unit) for number, unit in ((minutes, "minute"), (seconds, "second")) if number != "0"]
+    return " and ".join(spoken) or "no time"
 
 
 def _hour(found: Match) -> str:
@@ -40,6 +76,14 @@ def _hours(found: Match) -> str:
 
 
 CLOCK_RULES: Final[tuple[Rule, ...]] = (
+    Rule(_ZONE, _zone),
+    Rule(
+        r"(?<![\w.,:])\d{1,4} ?[dhm](?:(?:in|r|rs|ins)\b)?(?: ?\d{1,3} ?[hms](?:(?:in|ins|r|rs|ec|ecs)\b)?)+(?!\w)",
+        _duration,
+    ),
+    Rule(r"(?<![\w.,])(?P<minutes>\d{1,3})m(?= (?:timer|alarm)\b)", lambda f: _amount(f["minutes"], "minute")),
+    Rule(r"(?<![\w.:])(?P<minutes>\d{1,3}):(?P<seconds>[0-5]\d)(?= (?:left|remaining)\b)", _left),
+    Rule(r"(?<=\b[Nn]oon)[-\u2013](?=\d)|(?<=\b[Mm]idnight)[-\u2013](?=\d)", " to "),
     Rule(r"(?<=\d:\d\d) ?[-\u2013] ?(?=\d{1,2}:\d\d)", " to "),
     Rule(r"(?<![\w.:])(?P<low>1?\d) ?[-\u2013] ?(?P<high>1?\d) ?(?P<half>[aApP])(?:\.[mM]\.?|[mM]\b)", _hours),
     Rule(rf"(?<![\w.:])(?P<hour>1?\d)\.(?P<minute>[0-5]\d)(?P<second>(?!)x)?{_HALF}(?!\w)", _clock),

@@ -24,6 +24,10 @@ _ANY_MONTH: Final = alternatives(
     form for key in _LONG for form in (key.capitalize(), key.upper(), key) if form not in _ALSO_WORDS
 )
 _ANY_DAY: Final = alternatives(key.capitalize() for key in DAYS)
+_FULL_DAY: Final = alternatives((*(key.capitalize() for key in DAYS), *DAYS.values()))
+_CLEAR_DAYS: Final = ("Tue", "Tues", "Thu", "Thur", "Thurs", "Fri")
+"""No words besides, so that they need no dot."""
+_CLEAR_MONTHS: Final = ("Jan", "Feb", "Apr", "Aug", "Sep", "Sept", "Oct", "Nov", "Dec")
 _MONTH: Final = rf"(?P<month>{_ANY_MONTH})\b\.?"
 _DAY: Final = r"(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>\d{4})"
@@ -33,6 +37,7 @@ _BEFORE_DATE: Final = (
     r"(?:(?<=\bon )|(?<=\bby )|(?<=\bfrom )|(?<=\bsince )|(?<=\buntil )|(?<=\btill )|(?<=\bbefore )|(?<=\bafter )"
     r"|(?<=\bthrough ))"
 )
+_ON_DATE: Final = r"(?:(?<=\bon )|(?<=\b[Dd]ue )|(?<=\buntil )|(?<=\bsince ))"
 _PHRASE_ENDS: Final = r"(?=\s*(?:[.,;:!?)](?!\d)|$)| (?:to|until|till|through) (?:the\b|\d))"
 _APOSTROPHE: Final = "['\u2018\u2019]"
 _WEEKDAY: Final = rf"\b(?P<weekday>{_ANY_DAY})\.?(?=,? (?:{_ANY_MONTH}|\d))"
@@ -59,6 +64,12 @@ def _slashed(found: Match) -> str | None:
     if 1 <= second <= 12 and 1 <= first <= 31:
         return f"the {numbers.ordinal(str(first))} of {_NAMES[second - 1]}, {numbers.year(year)}"
     return None
+
+
+def _month_slash_day(found: Match) -> str:
+    """`on 3/15`: a month and its day where a fraction would make no sense."""
+    weekday = f"{DAYS.get(name.lower(), name)}, " if (name := (found["weekday"] or "").strip(" .,")) else ""
+    return weekday + _named(int(found["month"]), found["day"], None)
 
 
 def _month_day(found: Match) -> str:
@@ -106,6 +117,10 @@ def _short_years(found: Match) -> str:
     return f"{numbers.short_year(found['low'])} to {numbers.short_year(found['high'])}"
 
 
+def _day(found: Match) -> str:
+    return DAYS[found["day"].lower()] + last_dot(found)
+
+
 _LOWER_CASE: Final[tuple[Rule, ...]] = (
     Rule(rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b{_DAY} (?:of )?{_MAYBE_MONTH},? {_CLEAR_YEAR}", _day_month),
     Rule(rf"(?P<the>\b[Tt]he )?\b(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th) of {_MAYBE_MONTH}(?! \d)", _day_month),
@@ -121,10 +136,17 @@ NAME_RANGES: Final[tuple[Rule, ...]] = (
 )
 DATE_RULES: Final[tuple[Rule, ...]] = (
     Rule(
-        r"(?<![\w.-])(?P<year>\d{4})([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})(?:(?P<then>T)(?=\d\d:)|(?![\w-]))", _iso
+        rf"(?:{_ON_DATE}|(?P<weekday>\b(?:{_FULL_DAY})\.?,? ))(?P<month>0?[1-9]|1[0-2])/(?P<day>0?[1-9]|[12]\d|3[01])"
+        r"(?![\w/-]|[.,]\d)(?=[.,;:!?)]|\s*$| (?:at|from|and|to|by|or|we|you|I)\b)",
+        _month_slash_day,
+    ),
+    Rule(
+        r"(?<![\w.-])(?P<year>\d{4})([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})(?:(?P<then>[T ])(?=\d\d:)|(?![\w-]))",
+        _iso,
     ),
     Rule(r"(?<![\w./])(?P<first>\d{1,2})([/.-])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d\d)(?![\w/-]|\.\d)", _slashed),
     *NAME_RANGES,
+    Rule(rf"(?<=[\dtdh]) ?[-\u2013] ?(?=(?:{_ANY_MONTH})\b\.? \d)", " to "),
     Rule(_WEEKDAY, lambda found: DAYS[found["weekday"].lower()]),
     Rule(
         rf"\b{_MONTH}[ -]{_DAY}(?: ?[-\u2013] ?(?P<to>[12]?\d|3[01]))?(?:(?:,? |-){_YEAR})?(?![\w:]|[.,]\d| ?%)",
@@ -176,3 +198,15 @@ SHORT_YEAR_RULES: Final[tuple[Rule, ...]] = (
     ),
 )
 """Years of two digits where an apostrophe or a season says so. Tried after measures: a quotation may begin with one."""
+DAY_NAME_RULES: Final[tuple[Rule, ...]] = (
+    Rule(rf"\b(?P<day>{_ANY_DAY})\b(?=(?:,| ?&| and| or) (?:{_FULL_DAY})\b)", _day),
+    Rule(rf"(?P<before>(?:day,|day ?&|day and|day or) )(?P<day>{_ANY_DAY})\b", lambda f: f["before"] + _day(f)),
+    Rule(r"(?:(?<=\b[Oo]n )|(?<=\b[Ee]very )|(?<=\b[Nn]ext )|(?<=\b[Uu]ntil ))(?P<day>Sun|Sat)\.", _day),
+    Rule(rf"\b(?P<day>{alternatives(_CLEAR_DAYS)})\b(?![.'\u2019-])", _day),
+    Rule(
+        r"(?:(?<=\b[Ii]n )|(?<=\b[Ss]ince )|(?<=\b[Uu]ntil )|(?<=\b[Ll]ast )|(?<=\b[Nn]ext )|(?<=early )|(?<=late ))"
+        rf"(?P<month>{alternatives(_CLEAR_MONTHS)})\b(?![.'\u2019-]| [A-Z])",
+        lambda f: _LONG[f["month"].lower()],
+    ),
+)
+"""Names of days and months that stand alone, without a dot; tried after dates, in text without digits too."""

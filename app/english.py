@@ -1,8 +1,8 @@
 """The rules of English: how numbers, money, units, abbreviations and signs are read.
 
 Purpose: one rule for each way of writing, tried in order; what a rule makes is words, which later rules leave alone.
-Knows: written English. Does not know: when the rules are needed (`normalizer`), dates (`dates`), times
-(`clock`), markup.
+Knows: written English, the order of all rules. Does not know: when they are needed (`normalizer`), markup, the rules of
+one subject (`dates`, `clock`, `prices`, `telephone`, `places`, `lengths`, `roman`).
 """
 
 from __future__ import annotations
@@ -14,28 +14,21 @@ from typing import Final
 from app import numbers
 from app.abbreviations import ANYWHERE, BEFORE_NUMBER, DAYS, DOTTED, MONTHS, TITLES
 from app.clock import CLOCK_RULES
-from app.dates import DATE_RULES, DECADE_RULES, NAME_RANGES, SHORT_YEAR_RULES
-from app.measures import (
-    AMBIGUOUS_UNITS,
-    CURRENCIES,
-    DIMENSIONS,
-    LETTER_UNITS,
-    SCALES,
-    SHORTENED_UNITS,
-    UNITS,
-    measure,
-    money,
-    plural,
-)
+from app.dates import DATE_RULES, DAY_NAME_RULES, DECADE_RULES, NAME_RANGES, SHORT_YEAR_RULES
+from app.lengths import AREA_RULE, FRACTION_RULES, LENGTH_RULES, is_length
+from app.measures import AMBIGUOUS_UNITS, LETTER_UNITS, SCALES, SHORTENED_UNITS, UNITS, measure, plural
+from app.places import HEADING_RULES, PLACE_RULES
+from app.prices import CONTINENTAL_RULE, PRICE_RULES
 from app.roman import ROMAN_RULES
-from app.rules import NUMBER, Match, Rule, alternatives, cased, kept_dot
+from app.rules import ARTICLE, NUMBER, Match, Rule, alternatives, between, cased, kept_dot
+from app.telephone import PHONE_RULES
 
 
 def _measure(found: Match) -> str | None:
     number, unit = found["number"].replace(",", ""), found["unit"]
     before, after = found.string[: found.start()], found.string[found.end() :]
     if found["gap"] == " ":
-        if unit in LETTER_UNITS and after[:1].isspace() and not (unit == "in" and _is_length(found)):
+        if unit in LETTER_UNITS and after[:1].isspace() and not (unit == "in" and is_length(found)):
             return None
         if unit in AMBIGUOUS_UNITS and _NEXT_PHRASE.match(after):
             return None
@@ -43,51 +36,19 @@ def _measure(found: Match) -> str | None:
     scale = f" {found['scale']}" if found["scale"] else ""
     shortened = unit in SHORTENED_UNITS and after.strip() and not after.lstrip()[0].isupper()
     end = "." if found.group().endswith(".") and not shortened else ""
-    return f"{minus}{measure(number, unit, scale=scale, single=bool(_ARTICLE.search(before) and after.strip()))}{end}"
-
-
-def _is_length(found: Match) -> bool:
-    """Whether the "in" behind a number is inches though more words follow: something is so wide, or of snow."""
-    after = found.string[found.end() :]
-    if found.group().endswith(".") and after.lstrip()[:1].islower():
-        return True
-    before = found.string[: found.start()]
-    if _BY.search(before) or _OF_LENGTH.match(after):
-        return True
-    return bool(_ARTICLE.search(before) and _DIMENSION.match(after))
+    single = bool(ARTICLE.search(before) and after.strip()) or (found["gap"] == "-" and bool(_NOUN.match(after)))
+    return f"{minus}{measure(number, unit, scale=scale, single=single)}{end}{', ' if found['slash'] else ''}"
 
 
 def _measure_range(found: Match) -> str:
-    return f"{numbers.decimal(found['low'])} to {measure(found['high'].replace(',', ''), found['unit'])}"
-
-
-def _money(found: Match) -> str:
-    number = found["number"].replace(",", "")
-    scale = found["scale"] or ""
-    minus = "minus " if found["sign"] else ""
-    return minus + money(number, found["currency"], SCALES.get(scale, scale))
-
-
-def _money_range(found: Match) -> str:
-    low, high = found["low"].replace(",", ""), found["high"].replace(",", "")
-    scale = found["scale"] or ""
-    scale = SCALES.get(scale, scale)
-    if not found["again"] or (not scale and "." not in low + high):
-        return f"{numbers.decimal(low)} to {money(high, found['currency'], scale)}"
-    return f"{money(low, found['currency'], scale)} to {money(high, found['currency'], scale)}"
+    return f"{numbers.decimal(found['low'])} {between(found)} {measure(found['high'].replace(',', ''), found['unit'])}"
 
 
 def _range(found: Match) -> str | None:
     low, high = found["low"], found["high"]
     if numbers.is_year(low) and len(high) == 2:
-        return f"{numbers.year(low)} to {numbers.cardinal(high)}"
-    return f"{numbers.plain(low)} to {numbers.plain(high)}"
-
-
-def _phone(found: Match) -> str:
-    groups = re.findall(r"\d+", found.group())
-    plus = "plus " if found.group().startswith("+") else ""
-    return plus + ", ".join(numbers.spelled(group) for group in groups)
+        return f"{numbers.year(low)} {between(found)} {numbers.cardinal(high)}"
+    return f"{numbers.plain(low)} {between(found)} {numbers.plain(high)}"
 
 
 def _version(found: Match) -> str:
@@ -105,29 +66,52 @@ def _mixed(found: Match) -> str:
 
 def _fraction(found: Match) -> str:
     top, bottom = found["top"], found["bottom"]
-    if top == bottom:
+    score = (
+        int(top) > 1 and bottom in {"10", "100"} and not found["unit"] and not _PART_OF.match(found.string, found.end())
+    )
+    if top == bottom or score or _STARS.match(found.string, found.end()):
         return f"{numbers.cardinal(top)} out of {numbers.cardinal(bottom)}"
+    if int(top) > int(bottom) > _FINEST:
+        return f"{numbers.cardinal(top)} over {numbers.cardinal(bottom)}" + (
+            f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
+        )
     unit = ""
     if found["unit"]:
         unit = f" {UNITS[found['unit']] if int(bottom) <= 100 else plural(UNITS[found['unit']])}"
-    return f"{numbers.fraction(top, bottom)}{unit}"
+    spoken = numbers.fraction(top, bottom)
+    if ARTICLE.search(found.string[: found.start()]):
+        spoken = spoken.removeprefix("one ")
+    return f"{spoken}{unit}"
 
 
-def _height(found: Match) -> str:
-    return f"{numbers.cardinal(found['feet'])} feet {numbers.cardinal(found['inches'])}"
+def _out_of(found: Match) -> str:
+    return f"{numbers.decimal(found['top'])} out of {numbers.cardinal(found['bottom'])}"
 
 
-def _inches(found: Match) -> str | None:
-    if sum(found.string[: found.start()].count(quote) for quote in '"\u201c') % 2:
+def _degrees(found: Match) -> str | None:
+    """`98.6 F`, `-5C`, `at 68F`, `350F`: degrees without their sign; else it may be a seat."""
+    number, before = found["number"], found.string[: found.start()]
+    hot = len(number) == 3 and not found["gap"]
+    if not (found["sign"] or "." in number or hot or _AT_DEGREES.search(before)):
         return None
-    return measure(found["number"], "in")
+    unit = "\u00b0" + found["scale"]
+    return f"{'minus ' if found['sign'] else ''}{measure(number, unit)}"
 
 
-def _area(found: Match) -> str:
-    small = found["gap"] and len(found["low"] + found["high"]) < 4
-    unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
-    by = "times" if small and not unit else "by"
-    return f"{numbers.plain(found['low'])} {by} {numbers.plain(found['high'])}{unit}"
+def _amps(found: Match) -> str:
+    return f"{numbers.decimal(found['number'])} amps"
+
+
+def _crowd(found: Match) -> str:
+    """`1,000s of` as thousands of."""
+    word = numbers.cardinal(found["number"]).removeprefix("one ")
+    return f"{word}s "
+
+
+def _named(found: Match) -> str:
+    """`49ers` as forty niners, `7ish` as sevenish."""
+    word, end = numbers.cardinal(found["tens"]), found["end"]
+    return f"{word.removesuffix('e')}{end}"
 
 
 def _times(found: Match) -> str:
@@ -155,11 +139,6 @@ def _short(table: dict[str, str]) -> Callable[[Match], str]:
     return spoken
 
 
-def _street(found: Match) -> str:
-    follower = found.string[found.end() :].lstrip()
-    return f"{found['place']}Street{'.' if follower[:1].isupper() or not follower else ''}"
-
-
 def _initials(found: Match) -> str:
     return found.group().replace(".", "") + kept_dot(found)
 
@@ -174,18 +153,23 @@ _SIGNS: Final = {
     "\u00b5": "micro", "\u2030": "per mille", "\u2190": "from", "\u00b7": "",
 }  # fmt: skip
 _NEXT_PHRASE: Final = re.compile(r"\s+(?:[A-Z]|(?:the|a|this|my|our)\b|\d)")
-_DIMENSION: Final = re.compile(rf" (?:{alternatives(DIMENSIONS)})\b")
-_OF_LENGTH: Final = re.compile(
-    rf" (?:{alternatives(DIMENSIONS)})(?=\s*(?:[,.;:!?)]|$)| (?:and|or|by|x|at|on|with|is|but|when|to|so|for)\b)"
-    r"| of\b| (?:by|x|\u00d7) \d"
-)
-_BY: Final = re.compile(r"\d in\.? (?:by|x|\u00d7) $")
-_ARTICLE: Final = re.compile(r"\b[Aa]n? $")
+_PAIRS: Final = {
+    "<=": "at most", ">=": "at least", "==": "equals", "!=": "is not equal to", "->": "to", "=>": "implies",
+    "&&": "and",
+}  # fmt: skip
+"""Signs typed as two."""
+_PART_OF: Final = re.compile(r"[ -](?:of|mile|miles|inch|inches|cup|second|seconds)\b")
+_STARS: Final = re.compile(r" stars?\b")
+_FINEST: Final = 16
+"""Nobody counts in smaller parts than sixteenths beyond a whole: 120/80 is a blood pressure."""
+_BARE_TITLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Mt", "Lt", "Sgt", "Capt")
+"""In Britain these have no dot."""
+_NOUN: Final = re.compile(r" [a-z]")
 _COUNTED: Final = alternatives([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
+_OUT_OF: Final = "5|10|100"
+_AT_DEGREES: Final = re.compile(r"\b(?:at|to|around|about|above|below|under|over|near|[Ii]t['\u2019]s) $")
 _EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head|seat|item|piece)"
 _UNIT: Final = alternatives(UNITS)
-_CURRENCY: Final = alternatives(CURRENCIES)
-_SCALE: Final = "(?P<scale>thousand|million|billion|trillion|bn|mn|tn|[kKMmBbT])"
 _BIG: Final = "(?: (?P<scale>thousand|million|billion|trillion)(?= ))?"
 _AFTER: Final = r"(?=[\s,;:!?)-]|$)"
 _SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
@@ -193,26 +177,20 @@ _SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
 DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"\b24/7\b", "twenty four seven"),
     Rule(r"(?<![\w/])9/11(?![\w/])", "nine eleven"),
-    Rule(r"\b50[/-]50\b", "fifty fifty"),
+    Rule(r"\b50[/:-]50\b", "fifty fifty"),
+    CONTINENTAL_RULE,
+    *PLACE_RULES,
     *DATE_RULES,
     *CLOCK_RULES,
     Rule(r"(?<=\d),(?=\d{1,2}(?!\d)|\d{4})", ", "),
     *DECADE_RULES,
     Rule(r"(?<![\w.,])\d{1,3}(?: \d{3})* 000\b", lambda f: numbers.cardinal(f.group().replace(" ", ""))),
-    Rule(r"(?<![\w.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}(?!\w)", _phone),
-    Rule(r"(?<![\w.])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\w)", _phone),
-    Rule(r"(?<![\w.-])\d{3}-\d{4}(?![\w-])|(?<![\w.])\d{3}-\d{2}-\d{4}(?![\w-])", _phone),
-    Rule(r"(?<![\w.])\d{4}(?:[ -]\d{4}){2,4}(?!\w)|(?<![\w.-])\d{1,12}(?:-\d{1,12}){2,6}(?![\w-])", _phone),
+    *PHONE_RULES,
     Rule(r"(?<=[A-Z]\d)[-\u2013](?=[A-Z]\d)", " to "),
-    Rule(
-        rf"(?<![\w.])(?P<currency>{_CURRENCY})(?P<low>{NUMBER}) ?[-\u2013] ?"
-        rf"(?P<again>{_CURRENCY})?(?P<high>{NUMBER})(?: ?{_SCALE}\b)?",
-        _money_range,
-    ),
-    Rule(rf"{_SIGN}(?<!\w)(?P<currency>{_CURRENCY}) ?(?P<number>{NUMBER}|\.\d+)(?: ?{_SCALE}\b)?", _money),
-    Rule(rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER})(?: ?{_SCALE})? ?(?P<currency>{_CURRENCY})(?!\w)", _money),
+    *PRICE_RULES,
     Rule(r"(?<![\w.])(?P<mark>[vV]\.? ?)?(?P<version>\d{1,5}(?:\.\d{1,5}){2,5})(?!\w)", _version),
     Rule(r"(?<![\w.])(?P<mark>[vV]\.?)(?P<version>\d{1,5}(?:\.\d{1,5})?)(?!\w)", _version),
+    *FRACTION_RULES,
     Rule(
         r"(?<![\w./])(?P<whole>\d{1,9})[ -](?P<top>\d{1,2})/(?P<bottom>\d{1,3})"
         rf"(?: ?(?P<unit>{_UNIT}))?(?![\w/])",
@@ -222,29 +200,32 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
         rf"(?<![\w./])(?P<top>\d{{1,4}})[/\u2044](?P<bottom>\d{{1,4}})(?: (?P<unit>{_UNIT})\.?{_AFTER})?(?![\w/])",
         _fraction,
     ),
-    Rule(r"(?<![\w.])(?P<feet>\d{1,3})['\u2019\u2032] ?(?P<inches>\d{1,2})(?:\"|\u201d|\u2033|'')", _height),
-    Rule(
-        r"(?<![\w.])(?P<number>\d{1,3})(?:\"|\u201d|\u2033)(?= ?[A-Za-z,.;)]|$)(?<![\"\u201c]\d\d)(?<![\"\u201c]\d)",
-        _inches,
-    ),
+    Rule(rf"(?<![\w.])(?P<top>\d{{1,3}}\.\d)/(?P<bottom>{_OUT_OF})(?![\w./])", _out_of),
+    *LENGTH_RULES,
+    Rule(r"\u00b0(?= ?[-\u2013] ?\d{1,3} ?\u00b0)", ""),
+    Rule(rf"{_SIGN}(?<![\w.,])(?P<number>\d{{1,3}}(?:\.\d)?)(?P<gap> ?)(?P<scale>[CF])(?!\w|['\u2019-])", _degrees),
+    Rule(r"(?<![\w.])(?P<number>\d{1,4}\.\d{1,2}) ?A(?![\w'\u2019-])", _amps),
+    Rule(r"(?<![\w.,])(?P<number>10{1,2}|1,?000|10,?000|100,?000)s (?=of\b)", _crowd),
+    Rule(r"(?<![\w.,])(?P<tens>\d{1,2})-?(?P<end>ers?|ish)\b", _named),
+    Rule(r"(?<![\w.,])(?P<lines>\d{3,4})(?P<way>[pi])(?!\w)", lambda f: f"{numbers.paired(f['lines'])} {f['way']}"),
+    Rule(r"\bT-(?=\d+ (?:second|minute|hour|day)s?\b)", "T minus "),
+    Rule(r"(?<=\d) - (?=\d+(?:\.\d+)? ?=)", " minus "),
+    Rule(r"(?<=\dst|\dnd|\drd|\dth)[-\u2013](?=\d)", " to "),
     Rule(r"\b401\(?k\)?(?!\w)", "four oh one k"),
     Rule(r"(?<=%)[-\u2013](?=\d)", " to "),
-    Rule(
-        rf"(?<![\w.])(?P<low>\d{{1,5}})(?P<gap> ?)[x\u00d7](?P=gap)(?P<high>\d{{1,5}})(?: ?(?P<unit>{_UNIT}))?(?!\w)",
-        _area,
-    ),
+    AREA_RULE,
     Rule(r"(?<![\w.])(?P<number>\d{1,6}(?:\.\d{1,3})?)[x\u00d7](?!\w)", _times),
     Rule(r"(?<=[A-Za-z])\d{4}(?!\d)", lambda f: f" {numbers.paired(f.group())}"),
     Rule(rf"(?<![\w.])(?P<low>{NUMBER}) ?[-\u2013] ?(?P<high>{NUMBER}) ?(?P<unit>{_UNIT})(?![\w/])", _measure_range),
     Rule(
-        rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER}|\.\d+){_BIG}(?P<gap>[ -]?)(?P<unit>{_UNIT})(?![\w/\u00b2])\.?{_AFTER}",
+        rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER}|\.\d+){_BIG}(?P<gap>[ -]?)(?P<unit>{_UNIT})"
+        rf"(?:(?P<slash>/)(?=\d)|(?![\w/\u00b2])\.?{_AFTER})",
         _measure,
     ),
     Rule(rf"(?<=[a-z])/(?P<unit>{_UNIT})(?!\w)", lambda f: f" per {UNITS[f['unit']]}"),
     Rule(rf"(?<=[a-z])/(?={_EACH}\b)", " per "),
     Rule(rf"(?<![\w.])(?P<number>{NUMBER})[eE](?P<power>[+-]?\d{{1,3}})(?!\w)", _scientific),
     Rule(rf"(?<![\w.])(?P<number>{NUMBER})(?P<scale>k|M|bn)(?!\w)", _scaled),
-    Rule(r"(?P<place>\b\d{1,5}[A-Za-z]? (?:[NSEW]\.? )?(?:[A-Z][a-z]+ ){1,3})St\.", _street),
     Rule(rf"\b(?P<word>{alternatives(BEFORE_NUMBER)})\. ?(?=\d)", _before_number, any_case=True),
     Rule(r"#(?=\d)", "number "),
     Rule(r"(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+|\d{1,15})(?:st|nd|rd|th)\b", lambda f: numbers.ordinal(f["number"])),
@@ -263,25 +244,40 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
 
 RULES: Final[tuple[Rule, ...]] = (
     *NAME_RANGES,
-    Rule(r"(?<!\w)\.(?=[A-Z]{2})", "dot "),
+    *DAY_NAME_RULES,
+    *HEADING_RULES,
+    Rule(r"(?<!\w)\.(?=[A-Z]{2})|(?<!\S)\.(?=[a-z]{2})", "dot "),
+    Rule(rf"(?P<signs>{alternatives(_PAIRS)})", lambda f: f" {_PAIRS[f['signs']]} "),
+    Rule(r"(?<!\S)--(?=[a-z]{2})", "dash dash "),
+    Rule(r"(?<!\S)-(?=[A-HJ-Za-z](?:$|[\s.,;]))", "dash "),
+    Rule(r"(?<=[\w.])\u2013(?=\w)", "-"),
+    Rule(r"(?<=\b[A-Z]):(?=\\)", " colon "),
+    Rule(r"\bA[-\u2013]Z\b", "A to Z"),
+    Rule(r"\bc/o\b", "care of"),
+    Rule(r"\bb/c\b", "because"),
     Rule(r"\bw/o\b", "without"),
     Rule(r"\bw/ ?(?=\w)", "with "),
     Rule(r"\band/or\b", "and or"),
     Rule(rf"\b(?P<word>{_COUNTED})\. (?=[IVXLC]+\b)", _before_number),
     *ROMAN_RULES,
     Rule(rf"\b(?P<word>{alternatives(DOTTED)})(?:\.(?!\w)|(?![\w.]))", _short(DOTTED), any_case=True),
-    Rule(r"(?P<place>\b(?:[oO]n|[aA]t|[aA]long|[dD]own) [A-Z][a-z]+ )St\.", _street),
     Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in TITLES)})\.(?= ?[A-Z\d]| and )", _short(TITLES)),
+    Rule(
+        rf"\b(?P<word>{alternatives(_BARE_TITLES)}) (?=[A-Z][a-z]|and M)",
+        lambda f: f"{TITLES[f['word'].lower()].capitalize()} ",
+    ),
     Rule(rf"\b(?P<word>{alternatives(ANYWHERE)})\.(?!\w)", _short(ANYWHERE), any_case=True),
     Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in MONTHS)})\.(?= |$|,)", _short(MONTHS)),
     Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in DAYS if w not in 'sun sat')})\.(?=,| |$)", _short(DAYS)),
     Rule(r"\b(?:[A-Z]\.){2,8}(?!\w)", _initials),
     Rule(r"\b(?P<letter>[A-Z])\.(?= ?[A-Z])", lambda f: f["letter"] if f["letter"] != "I" else None),
     Rule(r"(?<=\b[CF])#(?!\w)", " sharp"),
+    Rule(r"(?<!\S)#(?=$|[\s.,;])", "pound"),
     Rule(r"#", ""),
     Rule(r"(?<=[a-z] )St\.(?! ?[A-Z])", "Street"),
     Rule(r"(?<=\w):(?=\w)", " "),
     Rule(r"(?<=[a-z]) ?/ ?(?=[a-z])", " or "),
+    Rule(r"(?<=\w) / (?=\w)", ", "),
     Rule(r"(?<=\w) ?/ ?(?=\w)", " "),
     Rule(rf"(?P<sign>[{re.escape(''.join(_SIGNS))}])", lambda f: f" {_SIGNS[f['sign']]} "),
 )

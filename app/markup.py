@@ -7,6 +7,7 @@ units.
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Final
 
@@ -14,8 +15,8 @@ from app.spans import SpannedText
 
 _LONG_ADDRESS: Final = 60
 """Of a longer web address only the host is spoken."""
-MARKUP: Final = re.compile(r"[*_`#~|\[<>]|(?:^|\n)\s*[-+\u2022=]")
-ADDRESS: Final = re.compile(r"\w[@./_]\w|/\w|//")
+MARKUP: Final = re.compile(r"[*_`#~|\[<>]|&[a-z#]|(?:^|\n)\s*[-+\u2022=]")
+ADDRESS: Final = re.compile(r"\w[@./_]\w|/\w|//|localhost:")
 """Text without a match of these has nothing for this module."""
 
 _FENCE: Final = re.compile(r"(?:^|(?<=\n))\s*(?:```|~~~)[\w+-]*[ \t]*(?=\n|$)")
@@ -32,12 +33,14 @@ _LINK_IN_ANGLES: Final = re.compile(r"<(?:mailto:)?([^<>\s]{1,2000}(?:://|@)[^<>
 _TAG: Final = re.compile(
     r"</?(?:b|i|u|em|strong|p|br|div|span|a|h[1-6]|ul|ol|li|code|pre|sub|sup|small|hr)\b[^<>]{0,200}>"
 )
+_ENTITY: Final = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|mdash|ndash|hellip|deg|#\d{2,5});")
 _MAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 _WEB: Final = re.compile(r"(?:https?://|www\.)[^\s<>\"'\u201d\u2019)\]]{1,2000}", re.IGNORECASE)
 _HOST: Final = re.compile(
     r"(?<![\w.@/])(?:[a-zA-Z0-9-]{1,63}\.){1,5}"
-    r"(?:com|org|net|edu|gov|io|ai|dev|app|co|uk|de|fr|eu|ch|jp|cn|info|me|tv)(?:/[\w./~-]{0,200}[\w/])?(?![\w])"
+    r"(?:com|org|net|edu|gov|io|ai|dev|app|co|uk|de|fr|eu|ch|jp|cn|info|me|tv)(?::\d{2,5})?(?:/[\w./~-]{0,200}[\w/])?(?:[?#][\w=&%./+-]{0,200})?(?![\w])"
 )
+_PORT: Final = re.compile(r"(?<![\w.])(localhost|(?:\d{1,3}\.){3}\d{1,3}):(?=\d{2,5}(?!\d))")
 _FILE: Final = re.compile(
     r"(?<![\w./])(?:[\w.-]{1,64}/){0,10}[A-Za-z_][\w-]{0,63}(?:\.[A-Za-z][\w-]{0,20}){1,4}(?![\w.]*\w)"
 )
@@ -54,6 +57,7 @@ def strip_markup(text: SpannedText) -> SpannedText:
     if not MARKUP.search(text.text):
         return text
     text = text.sub(_FENCE, "").sub(_RULE, "").sub(_TAG, " ")
+    text = text.sub(_ENTITY, lambda found: html.unescape(found.group()))
     text = text.sub(_LINK_IN_ANGLES, lambda found: found.group(1)).sub(_IMAGE_OR_LINK, lambda found: found.group(1))
     text = text.sub(_REFERENCE, "").sub(_BULLET, "").sub(_BETWEEN, " \u00d7 ").sub(_STRONG, "")
     return text.sub(_TABLE_EDGE, "").sub(_TABLE, ", ") if "|" in text.text else text
@@ -63,7 +67,8 @@ def speak_addresses(text: SpannedText) -> SpannedText:
     """Web and mail addresses, paths and file names in English words."""
     if not ADDRESS.search(text.text):
         return text
-    text = text.sub(_MAIL, _address).sub(_WEB, _web).sub(_HOST, _address).sub(_PATH, _address)
+    text = text.sub(_MAIL, _address).sub(_WEB, _web).sub(_HOST, _web).sub(_PATH, _path)
+    text = text.sub(_PORT, lambda found: f"{found.group(1)} colon ")
     return text.sub(_FILE, _file).sub(_UNDERLINE, " ")
 
 
@@ -80,6 +85,12 @@ def _web(found: re.Match[str]) -> str:
     if len(address) > _LONG_ADDRESS:
         address = address.split("/")[0][:_LONG_ADDRESS]
     return _spoken(address) + tail
+
+
+def _path(found: re.Match[str]) -> str:
+    """A path; a dot at its end is the sentence's."""
+    path = found.group().rstrip(".")
+    return _spoken(path) + found.group()[len(path) :]
 
 
 def _file(found: re.Match[str]) -> str | None:

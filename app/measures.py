@@ -36,11 +36,21 @@ UNITS: Final = {
     "ft\u00b2": "square foot", "m3": "cubic meter", "m\u00b3": "cubic meter", "km\u00b3": "cubic kilometer",
     "cm\u00b3": "cubic centimeter", "\u00b0C": "degree Celsius", "\u00b0F": "degree Fahrenheit", "\u00b0": "degree",
     "\u2103": "degree Celsius", "\u2109": "degree Fahrenheit", "mol": "mole", "lm": "lumen", "%": "percent",
-    "\u2030": "per mille", "ppm": "part per million",
+    "\u2030": "per mille", "ppm": "part per million", "yds": "yard", "gals": "gallon", "qt": "quart", "qts": "quart",
+    "tsps": "teaspoon", "Tsp": "teaspoon", "tbsps": "tablespoon", "Tbsp": "tablespoon", "doz": "dozen",
+    "pkg": "package", "pkgs": "package", "sqft": "square foot", "sq. ft": "square foot", "sq mi": "square mile",
+    "sq. mi": "square mile", "sq m": "square meter", "sq km": "square kilometer", "cu ft": "cubic foot",
+    "cu. ft": "cubic foot", "m/s2": "meter per second squared", "m/s\u00b2": "meter per second squared",
+    "kg/m3": "kilogram per cubic meter", "kg/m\u00b3": "kilogram per cubic meter",
+    "g/cm\u00b3": "gram per cubic centimeter", "mg/dL": "milligram per deciliter", "mg/L": "milligram per liter",
+    "bpm": "beat per minute", "BPM": "beat per minute", "fl oz": "fluid ounce", "fl. oz": "fluid ounce",
+    "mmHg": "millimeters of mercury", "kt": "knot", "kts": "knot", "dpi": "dot per inch", "MP": "megapixel",
+    "Ah": "amp hour",
 }  # fmt: skip
 _IRREGULAR: Final = {"foot": "feet", "inch": "inches"}
 _UNCHANGED: Final = frozenset({
     "hertz", "kilohertz", "megahertz", "gigahertz", "percent", "per mille", "horsepower", "P S I", "R P M", "kelvin",
+    "dozen", "millimeters of mercury",
 })  # fmt: skip
 AMBIGUOUS_UNITS: Final = frozenset({
     "in", "t", "us", "bar", "ha", "ac", "pt", "s", "m", "h", "g", "l", "N", "J", "V", "W", "L", "min",
@@ -49,7 +59,10 @@ AMBIGUOUS_UNITS: Final = frozenset({
 """Also words or letters: taken as units only close behind a number, and never before a capital."""
 SHORTENED_UNITS: Final = frozenset({
     "in", "ft", "mi", "yd", "lb", "lbs", "oz", "gal", "pt", "tsp", "tbsp", "sec", "secs", "min", "mins", "hr", "hrs",
-    "yr", "yrs", "wk", "wks", "mo", "mos", "cal", "sq ft",
+    "yr", "yrs", "wk", "wks", "mo", "mos", "cal", "sq ft", "yds",
+    "gals", "qt", "qts", "tsps", "Tsp", "tbsps", "Tbsp", "doz", "pkg", "pkgs", "sq. ft", "sq mi", "sq. mi", "cu ft",
+    "cu. ft",
+    "fl oz", "fl. oz",
 })  # fmt: skip
 """Written with a dot by some people; behind other units a dot is the sentence's."""
 LETTER_UNITS: Final = frozenset({"in", "us", "t"})
@@ -62,8 +75,12 @@ CURRENCIES: Final = {
     "\u00a5": ("yen", ""), "\u20b9": ("rupee", "paisa"), "\u20a9": ("won", ""), "\u20bd": ("ruble", "kopek"),
     "\u20bf": ("bitcoin", ""), "\u00a2": ("cent", ""), "USD": ("U S dollar", "cent"), "EUR": ("euro", "cent"),
     "GBP": ("pound", "pence"), "CHF": ("Swiss franc", "centime"), "JPY": ("yen", ""),
+    "C$": ("Canadian dollar", "cent"), "CA$": ("Canadian dollar", "cent"), "CAD": ("Canadian dollar", "cent"),
+    "A$": ("Australian dollar", "cent"), "AU$": ("Australian dollar", "cent"), "AUD": ("Australian dollar", "cent"),
+    "NZ$": ("New Zealand dollar", "cent"), "HK$": ("Hong Kong dollar", "cent"), "INR": ("rupee", "paisa"),
+    "Rs.": ("rupee", "paisa"), "Rs": ("rupee", "paisa"), "CNY": ("yuan", ""), "BTC": ("bitcoin", ""),
 }  # fmt: skip
-_SAME: Final = frozenset({"yen", "won", "pence", "paisa"})
+_SAME: Final = frozenset({"yen", "won", "pence", "paisa", "yuan"})
 SCALES: Final = {
     "k": "thousand", "K": "thousand", "M": "million", "m": "million", "mn": "million", "B": "billion", "b": "billion",
     "bn": "billion", "T": "trillion", "tn": "trillion",
@@ -88,24 +105,24 @@ def measure(number: str, unit: str, *, scale: str = "", single: bool = False) ->
     return f"{decimal(number)}{scale} {name if (number == '1' and not scale) or single else plural(name)}"
 
 
-def _coins(number: str, name: str) -> str:
-    return f"{cardinal(number)} {name if number == '1' or name in _SAME else name + 's'}"
+def money(number: str, currency: str, scale: str = "", *, single: bool = False) -> str:
+    """`3.50`, `$` as three dollars and fifty cents; `1.5`, `$`, `million` as one point five million dollars.
 
-
-def money(number: str, currency: str, scale: str = "") -> str:
-    """`3.50`, `$` as three dollars and fifty cents; `1.5`, `$`, `million` as one point five million dollars."""
+    `single` where the amount describes a thing: a five dollar bill.
+    """
     name, small = CURRENCIES[currency]
-    if scale:
-        return f"{decimal(number)} {scale} {name if name in _SAME else name + 's'}"
     whole, point, part = number.partition(".")
-    if not point or not small or len(part) > 2:
-        amount = decimal(number)
-        return f"{amount} {name if number == '1' or name in _SAME else name + 's'}"
+    if scale or not point or not small or len(part) > 2:
+        return f"{decimal(number)}{' ' * bool(scale)}{scale} {_coin(name, single or (number == '1' and not scale))}"
     coins = str(int(part.ljust(2, "0")))
+    large = f"{cardinal(whole or '0')} {_coin(name, single or whole == '1')}"
+    rest = f"{cardinal(coins)} {_coin(small, (single and small != 'pence') or coins == '1')}"
     if coins == "0":
-        return _coins(whole, name)
-    if whole in {"", "0"}:
-        return _coins(coins, small)
-    if coins == "1" and small == "pence":
-        small = "penny"
-    return f"{_coins(whole, name)} and {_coins(coins, small)}"
+        return large
+    return rest if whole in {"", "0"} else f"{large} and {rest}"
+
+
+def _coin(name: str, single: bool) -> str:
+    if single:
+        return "penny" if name == "pence" else name
+    return name if name in _SAME else name + "s"

@@ -16,7 +16,12 @@ from app.spans import SpannedText
 
 _NEEDED: Final = re.compile(
     r"[^A-Za-z\s,.?!;:'\u2019\"\u201c\u201d()\u2014-]"  # a digit, a sign
-    r"|(?<!\w)\.[A-Z]{2}|[IVXLC]{2}|\b[VX]\b|\b[A-Z][a-z]+ I\b"  # perhaps a Roman numeral
+    r"|(?<!\w)\.[A-Za-z]{2}|[IVXLC]{2}|\b[VX]\b|\b[A-Z][a-z]+ I\b"  # perhaps a Roman numeral
+    r"|(?<!\S)--?[A-Za-z]|(?i:\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.? ?-)"
+    r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Apr|Aug|Sep|Oct|Nov|Dec)[rst]{0,2}\b"  # perhaps a day or a month
+    r"|\b(?:Mr|Mrs|Ms|Dr|Prof|Mt|Lt|Sgt|Capt) (?:[A-Z]|and )|\bA-Z\b"
+    r"|\b(?:St|Ave|Blvd|Rd|Pkwy|Hwy|Fwy)\b"  # perhaps a place
+    r"|\b[NS][EW]\b|\b(?:[Hh]ead(?:ed|ing)?|[Ww]inds?) [NSEW]\b|->"
 )
 _VULGAR: Final = {
     "\u00bd": "1/2", "\u2153": "1/3", "\u2154": "2/3", "\u00bc": "1/4", "\u00be": "3/4", "\u2155": "1/5",

@@ -87,10 +87,10 @@ def grouped(digits: str) -> str:
 
 
 def paired(number: str) -> str:
-    """Four digits two by two, as flights and models are read: `2490` as twenty four ninety."""
-    high, low = number[:2], number[2:]
-    if high[0] == "0" or number[1:] == "000":
-        return spelled(number) if high[0] == "0" else cardinal(number)
+    """Digits two by two, as flights and rooms are read: `2490` as twenty four ninety, `101` as one oh one."""
+    high, low = number[:-2], number[-2:]
+    if not high or high[0] == "0" or number[1:] == "000":
+        return spelled(number) if number[0] == "0" else cardinal(number)
     tail = "hundred" if low == "00" else f"oh {spelled(low[1])}" if low[0] == "0" else cardinal(low)
     return f"{cardinal(high)} {tail}"
 

@@ -108,9 +108,18 @@ class PhoneFrontEnd:
 
     @staticmethod
     def _shouted(pieces: list[str], at: int) -> bool:
-        """Whether the words around are in capitals too, so that capitals say nothing about this one."""
-        near = [p for p in pieces[max(0, at - _EASY_NEIGHBOURS) : at + _EASY_NEIGHBOURS + 1] if p[0].isalpha()]
-        return len(near) > 1 and sum(p.isupper() for p in near) > len(near) // 2 and any(len(p) > 4 for p in near)
+        """Whether the words around are in capitals too, so that capitals say nothing about this one.
+
+        Of what follows it looks no further than the first word that is not: words may be given out before more comes.
+        """
+        near = [p for p in pieces[max(0, at - _EASY_NEIGHBOURS) : at + 1] if p[0].isalpha()]
+        for follower in pieces[at + 1 : at + 1 + _EASY_NEIGHBOURS]:
+            if follower[0].isalpha():
+                near.append(follower)
+                if not follower.isupper():
+                    break
+        loud = [p for p in near if p.isupper()]
+        return len(near) > 1 and len(loud) > len(near) // 2 and any(len(p) > 4 for p in loud)
 
     def _piece(self, piece: str, shouted: bool) -> list[str]:
         word = piece.lower().strip("'")

@@ -17,7 +17,11 @@ from app.abbreviations import TIME_ZONES, ends_sentence
 Match = re.Match[str]
 NUMBER: Final = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 """A count or a decimal, with or without commas between thousands."""
+ARTICLE: Final = re.compile(r"\b[Aa]n? $")
+"""At the end of what stands before a measure: it describes a thing, a five kilometer run."""
+_BETWEEN: Final = re.compile(r"\b[Bb]etween $")
 _FOLLOWER: Final = re.compile(r"\w")
+_GOES_ON: Final = re.compile(r"\s*[-\u2013\u2014,;:/]")
 _NEXT_WORD: Final = re.compile(r"[\"'\u201d\u2019)\s]*(\w+)")
 
 
@@ -55,7 +59,14 @@ def last_dot(found: Match) -> str:
     follower = _NEXT_WORD.match(found.string, found.end())
     if not found.group().endswith(".") or (follower and follower.group(1) in TIME_ZONES):
         return ""
+    if _GOES_ON.match(found.string, found.end()):
+        return ""
     return "." if follower is None or follower.group(1)[0].isupper() else ""
+
+
+def between(found: Match) -> str:
+    """The word between the ends of a range: "and" after "between", else "to"."""
+    return "and" if _BETWEEN.search(found.string, 0, found.start()) else "to"
 
 
 def cased(words: str, model: str) -> str:

@@ -18,6 +18,7 @@ from app.dates import MONTH_NAMES
 from app.measures import DIMENSIONS, UNITS
 from app.reading import Reading
 from app.spans import SpannedText
+from app.telephone import CODE_WORDS
 from app.text_piece import TextPiece
 
 Symbols = Callable[..., tuple[str, tuple[int, ...]]]
@@ -44,6 +45,7 @@ _REACHING: Final = frozenset(
         *MONTHS,
         *DAYS,
         *DIMENSIONS,
+        *CODE_WORDS,
     }
     | {unit.lower() for unit in UNITS}
 )

@@ -1,0 +1,108 @@
+"""Lengths and areas: feet and inches by their marks, one side by another, and where "in" means inches.
+
+Purpose: rules for what is measured with a tape.
+Knows: the marks ' and ", the words that follow a length. Does not know: other units (`english` reads them).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from app import numbers
+from app.measures import DIMENSIONS, UNITS, measure, plural
+from app.rules import ARTICLE, Match, Rule, alternatives, between
+
+_DIMENSION: Final = re.compile(rf" (?:{alternatives(DIMENSIONS)})\b")
+_OF_LENGTH: Final = re.compile(
+    rf" (?:{alternatives(DIMENSIONS)})(?=\s*(?:[,.;:!?)]|$)| (?:and|or|by|x|at|on|with|is|but|when|to|so|for)\b)"
+    r"| of\b| (?:by|x|\u00d7) \d"
+)
+_BY: Final = re.compile(r"\d in\.? (?:by|x|\u00d7) $")
+_SIDE: Final = r"\d{1,5}(?:\.\d{1,3})?"
+_UNIT: Final = alternatives(UNITS)
+_INCH_MARK: Final = "(?:\"|\u201d|\u2033|'')"
+_FOOT_MARK: Final = "['\u2019\u2032]"
+_QUOTES: Final = re.compile('"[0-9]+"|(?<![0-9])["\u201c\u201d]')
+"""Numbers in quotes, and single marks; those behind a digit may be inches themselves."""
+_PART: Final = r"(?:\d{1,3}[ -])?\d{1,2}/\d{1,2}"
+
+
+def is_length(found: Match) -> bool:
+    """Whether the "in" behind a number is inches though more words follow: something is so wide, or of snow."""
+    after = found.string[found.end() :]
+    if found.group().endswith(".") and after.lstrip()[:1].islower():
+        return True
+    before = found.string[: found.start()]
+    if _BY.search(before) or _OF_LENGTH.match(after):
+        return True
+    return bool(ARTICLE.search(before) and _DIMENSION.match(after))
+
+
+def _height(found: Match) -> str:
+    return f"{numbers.cardinal(found['feet'])} feet {numbers.cardinal(found['inches'])}"
+
+
+def _feet(found: Match) -> str:
+    return measure(found["number"], "ft")
+
+
+def _feet_by_feet(found: Match) -> str:
+    return f"{measure(found['low'], 'ft')} by {measure(found['high'], 'ft')}"
+
+
+def _quoted(found: Match) -> bool:
+    """Whether a quotation is open, so that the mark behind the number closes it."""
+    marks = _QUOTES.findall(found.string, 0, found.start())
+    return marks.count('"') % 2 == 1 or marks.count("\u201c") > marks.count("\u201d")
+
+
+def _inches(found: Match) -> str | None:
+    if _quoted(found):
+        return None
+    low = f"{numbers.decimal(found['low'])} {between(found)} " if found["low"] else ""
+    return low + measure(found["number"], "in", single=bool(ARTICLE.search(found.string[: found.start()])))
+
+
+def _inch_fraction(found: Match) -> str | None:
+    if _quoted(found):
+        return None
+    return f"{found['number']} inch{'es' if re.search('[ -]', found['number']) else ''}"
+
+
+def _area(found: Match) -> str:
+    small = found["gap"] and len(found["low"] + found["high"]) < 4
+    unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
+    by = "times" if small and not unit else "by"
+    return f"{numbers.plain(found['low'])} {by} {numbers.plain(found['high'])}{unit}"
+
+
+FRACTION_RULES: Final[tuple[Rule, ...]] = (
+    Rule(rf"(?<![\w./])(?P<number>{_PART}){_INCH_MARK}(?= ?[\w,.;)]|$)", _inch_fraction),
+)
+"""Tried before fractions are words."""
+LENGTH_RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        rf"(?<![\w.])(?P<feet>\d{{1,3}}){_FOOT_MARK} ?(?P<inches>\d{{1,2}}){_INCH_MARK}",
+        _height,
+    ),
+    Rule(
+        rf"(?<![\w.'\u2018\u2019])(?P<low>\d{{1,3}}){_FOOT_MARK} ?(?:[x\u00d7]|by) ?"
+        rf"(?P<high>\d{{1,3}}){_FOOT_MARK}(?!\w)",
+        _feet_by_feet,
+    ),
+    Rule(
+        rf"(?<![\w.'\u2018\u2019])(?P<number>\d{{1,3}}){_FOOT_MARK}"
+        rf"(?= (?:{alternatives(DIMENSIONS)})\b)",
+        _feet,
+    ),
+    Rule(
+        rf"(?<![\w.])(?:(?P<low>{_SIDE})[-\u2013])?(?P<number>{_SIDE})(?:\"|\u201d|\u2033)(?= ?[A-Za-z,.;)]|$)",
+        _inches,
+    ),
+)
+AREA_RULE: Final = Rule(
+    rf"(?<![\w.])(?P<low>{_SIDE})(?P<gap> ?)[x\u00d7](?P=gap)(?P<high>{_SIDE})"
+    rf"(?: ?(?P<unit>{_UNIT}))?(?!\w|\.\d|\^| to the)",
+    _area,
+)

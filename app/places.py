@@ -1,0 +1,97 @@
+"""Roads, addresses and the points of the compass, as a navigator says them.
+
+Purpose: rules for numbered roads and rooms, streets, postal codes, headings.
+Knows: how American addresses and road signs are written. Does not know: distances, telephone numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from app import numbers
+from app.abbreviations import BEFORE_NUMBER
+from app.rules import Match, Rule, alternatives, cased
+
+_COMPASS: Final = {
+    "N": "north", "S": "south", "E": "east", "W": "west", "NE": "northeast", "NW": "northwest", "SE": "southeast",
+    "SW": "southwest", "NNE": "north northeast", "ENE": "east northeast", "ESE": "east southeast",
+    "SSE": "south southeast", "SSW": "south southwest", "WSW": "west southwest", "WNW": "west northwest",
+    "NNW": "north northwest",
+}  # fmt: skip
+_POINT: Final = alternatives(_COMPASS)
+_HEADING: Final = "[Hh]ead|[Hh]eading|[Hh]eaded|[Ww]inds?|[Cc]ontinue|[Ff]acing"
+_TOWARDS: Final = "[Dd]rive|[Gg]o|[Tt]urn|[Ff]rom the|[Tt]o the|[Ii]n the"
+"""Before these a single letter may be something else."""
+_STREETS: Final = {
+    "St": "Street", "Ave": "Avenue", "Blvd": "Boulevard", "Rd": "Road", "Dr": "Drive", "Ln": "Lane", "Ct": "Court",
+    "Pl": "Place", "Pkwy": "Parkway", "Hwy": "Highway", "Fwy": "Freeway", "Sq": "Square",
+}  # fmt: skip
+_STREET: Final = alternatives(_STREETS)
+_CLEAR_STREETS: Final = ("Ave", "Blvd", "Rd", "Pkwy", "Hwy", "Fwy")
+"""Without a dot these are nothing else behind a name."""
+_NUMBERED: Final = (
+    "room", "route", "highway", "interstate", "flight", "suite", "apartment", "bus", "exit", "error", "boeing", "http",
+)  # fmt: skip
+"""What is named by a number of three or four digits, which is read in pairs: room two oh four."""
+_ROAD: Final = r"\b(?:(?:I|US|SR|CR)-|(?:[Rr]oute|[Hh]ighway|[Ii]nterstate|Hwy|US|I) )\d{1,3}"
+
+
+def _street(found: Match) -> str:
+    follower = found.string[found.end() :].lstrip()
+    dotted = found.group().endswith(".") and (follower[:1].isupper() or not follower)
+    return f"{found['place']}{_STREETS[found['street']]}{'.' if dotted else ''}"
+
+
+def _road(found: Match) -> str:
+    road, _, number = re.split(r"([ -])", found["road"], maxsplit=1)
+    point = f" {_COMPASS[found['point']].capitalize()}" if found["point"] else ""
+    return f"{'Highway' if road == 'Hwy' else road} {numbers.paired(number)}{point}"
+
+
+def _postal(found: Match) -> str:
+    return f", {found['state']} {numbers.spelled(found['zip'])}" + (
+        f", {numbers.spelled(found['more'])}" if found["more"] else ""
+    )
+
+
+def _numbered(found: Match) -> str:
+    variant = f" {numbers.cardinal(found['variant'])}" if found["variant"] else ""
+    word = found["word"]
+    if word.endswith("."):
+        word = cased(BEFORE_NUMBER[word[:-1].lower()], word)
+    return f"{word} {numbers.paired(found['number'])}{variant}"
+
+
+def _point(found: Match) -> str:
+    return f"{found['before']} {_COMPASS[found['point']]}"
+
+
+PLACE_RULES: Final[tuple[Rule, ...]] = (
+    Rule(rf"(?P<road>{_ROAD})(?: (?P<point>[NSEW])\b(?!\.?\w))?(?![\w-]|[.,:]\d| ?%)", _road),
+    Rule(r"(?<=\d)\s?\u00b0\s?(?P<point>[NSEW])\b", lambda f: f" degrees {_COMPASS[f['point']]}"),
+    Rule(r", ?(?P<state>[A-Z]{2}) (?P<zip>\d{5})(?:-(?P<more>\d{4}))?(?![\w-]|[.,]\d)", _postal),
+    Rule(
+        rf"(?<=\d )(?P<point>[NSEW]|[NS][EW])\.? (?=(?:[A-Z][a-z]+ ){{1,3}}(?:{_STREET}|Street|Avenue|Road)\b)",
+        lambda f: f"{_COMPASS[f['point']].capitalize()} ",
+    ),
+    Rule(
+        rf"(?P<place>\b(?:\d{{1,5}}[A-Za-z]? (?:(?:[NSEW]\.|[A-Z][a-z]+) ){{1,4}}|\d{{1,3}}(?:st|nd|rd|th) ))"
+        rf"(?P<street>{_STREET})\b\.?",
+        _street,
+    ),
+    Rule(
+        rf"\b(?P<word>(?i:{alternatives(_NUMBERED)}|(?:rm|rte|rt|ste)\.)) (?P<number>\d{{3,4}})"
+        r"(?:(?<=7\d7)-(?P<variant>\d{1,3}))?(?![\w-]|[.,:/]\d| ?%| ?(?:k?m|ft|mi|yd|min)\b)",
+        _numbered,
+    ),
+)
+"""Tried on text that holds a digit."""
+HEADING_RULES: Final[tuple[Rule, ...]] = (
+    Rule(r"(?P<place>\b(?:[oO]n|[aA]t|[aA]long|[dD]own) [A-Z][a-z]+ )(?P<street>St)\.", _street),
+    Rule(rf"\b(?P<before>{_TOWARDS}) (?P<point>[NS][EW])\b(?![.'\u2019-]\w)", _point),
+    Rule(rf"\b(?P<before>{_HEADING}) (?P<point>{_POINT})\b(?![.'\u2019-]\w)", _point),
+    Rule(rf"\b(?P<before>{alternatives(_STREETS.values())}) (?P<point>[NS][EW])\b", _point),
+    Rule(rf"(?P<place>\b[A-Z][a-z]+ )(?P<street>{alternatives(_CLEAR_STREETS)})\b\.?", _street),
+    Rule(r"(?P<place>\b[A-Z][a-z]+ )(?P<street>St)\b(?!\.| [A-Z])", _street),
+)

@@ -1,0 +1,64 @@
+"""Amounts of money, as English says them.
+
+Purpose: rules for prices, their ranges, and prices written as on the continent of Europe.
+Knows: where a currency stands beside its number. Does not know: the words for an amount (`measures`), other numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from app import numbers
+from app.measures import CURRENCIES, SCALES, money
+from app.rules import ARTICLE, NUMBER, Match, Rule, alternatives, between
+
+_CURRENCY: Final = alternatives(CURRENCIES)
+_SCALE_WORDS: Final = "thousand|million|billion|trillion|bn|mn|tn|[kKMmBbT]"
+_SCALE: Final = f"(?P<scale>{_SCALE_WORDS})"
+_SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
+_CONTINENTAL: Final = (
+    r"(?:(?P<mark>\u20ac ?)|(?<![\w.,]))(?P<whole>\d{1,3}(?:\.\d{3})*),(?P<cents>\d\d)(?!\d)"
+    r"(?(mark)|(?= ?(?:\u20ac|EUR\b)))"
+)
+"""With the euro before or behind it, 1.250,50 has a point and a comma the other way round."""
+_THING: Final = re.compile(
+    r"-[a-z]| (?!(?:or|and|to|for|in|on|at|a|an|per|off|from|more|less|each|is|was|if|when|than)\b)[a-z]"
+)
+"""What an amount with an article before it describes."""
+
+
+def _money(found: Match) -> str:
+    number = found["number"].replace(",", "")
+    scale = found["scale"] or ""
+    minus = "minus " if found["sign"] else ""
+    describes = ARTICLE.search(found.string[: found.start()]) and _THING.match(found.string, found.end())
+    return minus + money(number, found["currency"], SCALES.get(scale, scale), single=bool(describes))
+
+
+def _money_range(found: Match) -> str:
+    low, high = found["low"].replace(",", ""), found["high"].replace(",", "")
+    scale, small = (SCALES.get(written, written) for written in (found["scale"] or "", found["small"] or ""))
+    if not found["again"] or (not scale and "." not in low + high):
+        return (
+            f"{numbers.decimal(low)}{' ' * bool(small)}{small} {between(found)} {money(high, found['currency'], scale)}"
+        )
+    return f"{money(low, found['currency'], small or scale)} {between(found)} {money(high, found['currency'], scale)}"
+
+
+def _pointed(found: Match) -> str:
+    """A continental amount with the point where English has it; the rules for prices read it."""
+    return f"{found['mark'] or ''}{found['whole'].replace('.', '')}.{found['cents']}"
+
+
+CONTINENTAL_RULE: Final = Rule(_CONTINENTAL, _pointed)
+"""Tried before commas between numbers."""
+PRICE_RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        rf"(?<![\w.])(?P<currency>{_CURRENCY})(?P<low>{NUMBER})(?P<small>[kKMB])? ?[-\u2013] ?"
+        rf"(?P<again>{_CURRENCY})?(?P<high>{NUMBER})(?: ?{_SCALE}\b)?",
+        _money_range,
+    ),
+    Rule(rf"{_SIGN}(?<!\w)(?P<currency>{_CURRENCY}) ?(?P<number>{NUMBER}|\.\d+)(?: ?{_SCALE}\b)?", _money),
+    Rule(rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER})(?: ?{_SCALE})? ?(?P<currency>{_CURRENCY})(?!\w)", _money),
+)

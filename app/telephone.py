@@ -1,0 +1,50 @@
+"""Telephone numbers and codes: digits that are read one by one.
+
+Purpose: rules for what is dialled, typed in or looked up by its digits.
+Knows: how such numbers are grouped, the words that go before a code. Does not know: counts, versions, addresses.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from app import numbers
+from app.rules import Match, Rule
+
+CODE_WORDS: Final = frozenset({"code", "zip", "pin", "passcode", "password"})
+"""Before a number these say that its digits count one by one, also over "is"."""
+_CODE: Final = "|".join(f"{word}|{word.capitalize()}|{word.upper()}" for word in sorted(CODE_WORDS))
+_LEAST_LOCAL: Final = 9
+"""Digits of a telephone number that begins with the zero of its own country."""
+
+
+def _grouped(found: Match) -> str:
+    groups = re.findall(r"\d+", found.group())
+    plus = "plus " if found.group().startswith("+") else ""
+    return plus + ", ".join(numbers.spelled(group) for group in groups)
+
+
+def _local(found: Match) -> str | None:
+    return _grouped(found) if sum(map(str.isdecimal, found.group())) >= _LEAST_LOCAL else None
+
+
+def _code(found: Match) -> str:
+    digits = found["digits"]
+    return found["word"] + (numbers.grouped(digits) if len(digits) > 5 else numbers.spelled(digits))
+
+
+PHONE_RULES: Final[tuple[Rule, ...]] = (
+    Rule(r"\b(?:[Ee]xt)\.? (?=\d)", "extension "),
+    Rule(r"(?<![\w.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}(?!\w)", _grouped),
+    Rule(r"(?<![\w.])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\w)", _grouped),
+    Rule(r"(?<![\w.-])\d{3}-\d{4}(?![\w-])|(?<![\w.])\d{3}-\d{2}-\d{4}(?![\w-])", _grouped),
+    Rule(r"(?<![\w.])\d{4}(?:[ -]\d{4}){2,4}(?!\w)|(?<![\w.-])\d{1,12}(?:-\d{1,12}){2,6}(?![\w-])", _grouped),
+    Rule(r"(?<![\w.,])(?:\(0\d{1,4}\)|0\d{1,4})(?: \d{3,8}){1,3}(?!\w|[.,]\d)", _local),
+    Rule(r"(?P<word>\b(?:[Cc]all|[Dd]ial) )(?P<digits>[1-9]11|112|999|988)(?![\w-]|[.,]\d)", _code),
+    Rule(
+        rf"(?P<word>\b(?:{_CODE})(?: is|:)? )(?P<digits>\d{{3,12}})(?![\w:-]|[.,]\d)",
+        _code,
+    ),
+    Rule(r"(?P<word>)(?<!\w)#(?P<digits>\d{5,12})(?![\w-]|[.,]\d)", lambda f: f"number {_code(f)}"),
+)
