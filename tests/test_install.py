@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,10 +19,11 @@ ANALYZE = shutil.which("systemd-analyze")
 needs_systemd = pytest.mark.skipif(ANALYZE is None, reason="needs systemd-analyze")
 
 
-def run(name: str, *arguments: str) -> str:
+def run(name: str, *arguments: str, umask: int = -1) -> str:
     done = subprocess.run(
-        [str(REPOSITORY / "scripts" / name), *arguments], capture_output=True, text=True, check=False, timeout=120
-    )
+        [str(REPOSITORY / "scripts" / name), *arguments],
+        capture_output=True, text=True, check=False, timeout=120, umask=umask,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -60,6 +63,40 @@ def test_installing_twice_changes_nothing(image: Path) -> None:
     before = tree(image)
     run("install", "--root", str(image))
     assert tree(image) == before
+
+
+def test_the_services_user_may_read_it_whatever_roots_umask(tmp_path: Path) -> None:
+    run("install", "--root", str(tmp_path), umask=0o077)
+    kept = [path for path in tmp_path.rglob("*") if not path.is_symlink() and not others_may_read(path)]
+    assert not kept
+
+
+def others_may_read(path: Path) -> bool:
+    mode = path.stat().st_mode
+    return bool(mode & stat.S_IROTH and (path.is_file() or mode & stat.S_IXOTH))
+
+
+def test_the_check_finds_the_token_where_the_service_will(tmp_path: Path) -> None:
+    said = run("install", "--dry-run").splitlines()
+    command = next(line.split() for line in said if line.rstrip().endswith("--check"))
+    assert command[:2] == ["env", "CREDENTIALS_DIRECTORY=/etc/speakd"]
+    (tmp_path / "token").write_text("0123456789abcdef\n")
+    (tmp_path / "config.toml").write_text('[server]\nhost = "0.0.0.0"\n')
+    done = subprocess.run(
+        [sys.executable, "-m", "app.daemon", "--config", str(tmp_path / "config.toml"), "--check"],
+        env={**os.environ, "CREDENTIALS_DIRECTORY": str(tmp_path)},
+        cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_nothing_is_left_of_a_unit_that_an_image_had_enabled(tmp_path: Path) -> None:
+    run("install", "--root", str(tmp_path))
+    link = tmp_path / "etc/systemd/system/multi-user.target.wants/speakd.service"
+    link.parent.mkdir()
+    link.symlink_to("/etc/systemd/system/speakd.service")
+    run("uninstall", "--root", str(tmp_path))
+    assert not link.is_symlink()
 
 
 def test_settings_and_token_stay(tmp_path: Path) -> None:
@@ -133,3 +170,4 @@ def test_what_cuda_and_alsa_need_is_left_open() -> None:
     assert "SupplementaryGroups=audio video render" in unit
     assert {"Type=notify", "Restart=on-failure", "DevicePolicy=closed", "KillMode=mixed"} <= set(unit)
     assert any(line.startswith("WatchdogSec=") for line in unit)
+    assert "DeviceAllow=char-116 rw" in unit, "a card whose driver comes after the start"
