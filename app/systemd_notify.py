@@ -59,8 +59,9 @@ class SystemdNotify:
         self._say(f"EXTEND_TIMEOUT_USEC={round(seconds * 1e6)}")
 
     def close(self) -> None:
-        """Let go of the socket."""
+        """Let go of the socket; the last status goes with it, or `systemctl status` would show it ever after."""
         if self._socket is not None:
+            self._say("STATUS=")
             self._socket.close()
             self._socket = None
 

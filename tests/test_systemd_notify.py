@@ -28,11 +28,12 @@ def test_the_words(manager: Manager) -> None:
     before = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
     notify.reloading()
     notify.close()
-    *words, last = manager.listen()
+    *words, last, end = manager.listen()
     assert words == [
         "READY=1", "STATUS=two lines", "STATUS=s", "WATCHDOG=1", "EXTEND_TIMEOUT_USEC=1500000",
         "STOPPING=1", "STATUS=bye", "RELOADING=1",
     ]  # fmt: skip
+    assert end == "STATUS="
     assert before <= int(last.removeprefix("MONOTONIC_USEC=")) < before + 60_000_000
 
 
@@ -42,7 +43,7 @@ def test_an_abstract_socket() -> None:
     notify = SystemdNotify({"NOTIFY_SOCKET": "@" + name})
     notify.watchdog()
     notify.close()
-    assert manager.listen() == ["WATCHDOG=1"]
+    assert manager.listen() == ["WATCHDOG=1", "STATUS="]
     manager.socket.close()
 
 
