@@ -1,8 +1,8 @@
-"""One client's socket: the shell around the conversation.
+"""One client: the shell around the conversation.
 
 Purpose: read messages, hand them to the protocol, do what its events say, send what it allows, and leave nothing behind
-when the client goes. Knows: websockets, tasks, deadlines. Does not know: the order of messages (the protocol's), how
-speech is made (the context's).
+when the client goes. Knows: tasks, deadlines. Does not know: the order of messages (the protocol's), how speech is made
+(the context's), what closing and pinging are (the peer's).
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from functools import partial
 from typing import Any, Final
 
 from websockets.asyncio.server import ServerConnection
-from websockets.exceptions import ConnectionClosed
 
 from app.audio_format import offers
-from app.context import ContextReport, ListenerLeftError, OpenLocal, Plan, SpeakingContext, plan
+from app.context import ContextReport, ListenerLeftError, OpenLocal, SpeakingContext
+from app.context_plan import Plan, plan
 from app.logs import log_context
 from app.messages import PROTOCOL, PlaybackState, ProtocolError, Ready
+from app.peer import Peer
 from app.protocol import Asked, Event, Fed, Outcome, Refused, SpeechProtocol, Start, TokenShown, Told
 from app.protocol_table import Step
 from app.services import Services, limits_of
@@ -31,8 +32,6 @@ FULL: Final = 4429
 RESTARTING: Final = 1012
 TRY_LATER: Final = 1013
 _LAST_WORDS_S: Final = 0.2
-_REASON_BYTES: Final = 120
-"""A close frame has room for 123."""
 
 
 class Connection:
@@ -50,7 +49,7 @@ class Connection:
     ) -> None:
         """`local`: the client is on this machine for certain, and may use its loudspeaker."""
         self.session: Final = secrets.token_hex(6)
-        self._socket = socket
+        self._peer = Peer(socket)
         self._services = services
         self._voices = voices
         self._config = services.config
@@ -60,7 +59,7 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._contexts: dict[int, SpeakingContext] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._opened_at = self._last_heard = self._last_taken = self._pinged_at = self._loop.time()
+        self._opened_at = self._loop.time()
 
     @property
     def speaking(self) -> bool:
@@ -77,11 +76,10 @@ class Connection:
         try:
             if self._authorised:
                 await self._welcome()
-            async for data in self._socket:
-                self._last_heard = self._loop.time()
+            while (data := await self._peer.hear()) is not None:
                 for message in self._protocol.messages(data):
                     await self._on(self._protocol.receive(message))
-        except (ConnectionClosed, ListenerLeftError):
+        except ListenerLeftError:
             pass
         finally:
             for context in self._contexts.values():
@@ -91,22 +89,21 @@ class Connection:
 
     async def close(self, code: int, reason: str) -> None:
         """Send the client away; returns when the closing handshake is over or has taken too long."""
-        await self._socket.close(code, _fitting(reason))
+        await self._peer.close(code, reason)
 
     def check(self) -> str | None:
         """To be called about once a second: deadlines. Returns why the peer was sent away, if it was."""
         now, limits = self._loop.time(), self._config.limits
         if not self._authorised and now - self._opened_at > limits.handshake_s:
             return self._send_away(NOT_AUTHORISED, "not_authorised", "no token came in time")
-        alive_at = max(self._last_heard, self._last_taken)
+        alive_at = self._peer.alive_at
         if now - alive_at > limits.peer_timeout_s:
-            self._socket.transport.abort()  # nobody is there to read a close frame
+            self._peer.cut()  # nobody is there to read a close frame
             return "dead_peer"
         if not self._contexts and now - alive_at > limits.idle_s:
             return self._send_away(1000, "idle_socket", f"idle for {limits.idle_s:g} s")
-        if now - max(alive_at, self._pinged_at) > limits.ping_s:
-            self._pinged_at = now
-            self._later(self._ping())
+        if now - max(alive_at, self._peer.pinged_at) > limits.ping_s:
+            self._later(self._peer.ping())
         return None
 
     async def send_home(self) -> None:
@@ -119,11 +116,7 @@ class Connection:
 
     def hang_up(self) -> None:
         """Cut the connection of a client that does not answer; what it can still read, it may."""
-        transport = self._socket.transport
-        if transport.get_write_buffer_size():
-            transport.abort()
-        else:
-            transport.close()
+        self._peer.hang_up()
 
     # -- in -----------------------------------------------------------------------------------------------------------
 
@@ -274,19 +267,8 @@ class Connection:
 
     async def _send(self, message: str | bytes | None) -> None:
         """Send, and wait while the client is slow. Raises `ListenerLeftError`."""
-        if message is None:
-            return
-        try:
-            await self._socket.send(message)
-        except ConnectionClosed:
-            raise ListenerLeftError("the client has left") from None
-        self._last_taken = self._loop.time()
-
-    async def _ping(self) -> None:
-        with contextlib.suppress(ConnectionClosed):
-            pong = await self._socket.ping()
-            await pong
-            self._last_heard = self._loop.time()
+        if message is not None:
+            await self._peer.send(message)
 
     def _send_away(self, code: int, why: str, reason: str) -> str:
         self._later(self.close(code, reason))
@@ -296,8 +278,3 @@ class Connection:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _fitting(reason: str) -> str:
-    """A close reason cut to what its frame holds."""
-    return reason.encode()[:_REASON_BYTES].decode(errors="ignore")

@@ -1,32 +1,29 @@
 """One context: its text goes in, its sound goes out, and it ends once.
 
-Purpose: check a wish against the voices (`plan`), run the session that fulfils it (`SpeakingContext`), and say in the
-end what came of it. Knows: sessions, voices, formats, pacing. Does not know: sockets, JSON, the order of messages.
+Purpose: run the session that fulfils a wish that was found possible, and say in the end what came of it. Knows:
+sessions, pacing. Does not know: sockets, JSON, the order of messages, what may be wished for (`context_plan`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from app.audio_format import AudioFormat, FormatError, choose
 from app.config import Config
+from app.context_plan import Plan
 from app.executor import BoundedExecutor, ExecutorFullError
 from app.local_sink import LocalSink
-from app.messages import Code, ContextStart, Format, ProtocolError
+from app.messages import Code, ProtocolError
 from app.session import Mark, SpeechSession
 from app.session_doors import FrontEnd
 from app.sink import SinkError
 from app.socket_sink import Listening, Pace, SendBlock, SocketSink
 from app.text_stream import ContextIdleError, TextStream
-from app.voices import Voice, VoiceError, VoiceTable
-from engines.contract import End, Sampling, SpeechRequest
-from engines.contract import Pace as EnginePace
+from engines.contract import End
 from engines.errors import EngineBusyError, EngineClosedError, RequestError, SpeechError
 
 _log = logging.getLogger(__name__)
@@ -42,20 +39,6 @@ class OpenLocal(Protocol):
 
 class ListenerLeftError(SpeechError):
     """The socket is closed: there is nobody to speak to."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """A wish that was found possible."""
-
-    voice: Voice
-    audio: AudioFormat
-    request: SpeechRequest
-    instruct: str
-    fast: bool
-    local: bool
-    """Played here, instead of sent."""
-    now: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,55 +65,6 @@ class Pools:
 
     text: BoundedExecutor
     audio: BoundedExecutor
-
-
-def plan(message: ContextStart, voices: VoiceTable) -> Plan:
-    """Check a wish against one table of voices. Raises `ProtocolError`."""
-    try:
-        voice = voices.find(message.voice)
-        info = voice.model.info
-        audio = choose(message.format.encoding, message.format.sample_rate, info.sample_rate_hz)
-    except VoiceError as error:
-        raise ProtocolError("unknown_voice", str(error), message.context) from None
-    except FormatError as error:
-        raise ProtocolError("bad_format", str(error), message.context) from None
-    language = (message.language or "auto").lower()
-    if language != "auto" and language not in info.languages:
-        known = ", ".join(dict.fromkeys(("auto", *info.languages)))
-        raise ProtocolError("unknown_language", f"'{voice.name}' speaks {known}, not '{language}'", message.context)
-    if message.instruct and not info.takes_instruct:
-        raise ProtocolError("bad_request", f"'{voice.name}' takes no 'instruct'; leave it out", message.context)
-    if message.play is not None and message.format != Format():
-        raise ProtocolError("bad_request", "what is played here is not sent: leave 'format' out", message.context)
-    if message.now and message.play is None:
-        raise ProtocolError("bad_request", "'now' is about the loudspeaker: it goes with 'play'", message.context)
-    wishes = message.sampling
-    greedy = wishes.temperature == 0.0
-    sampling = Sampling(
-        greedy=greedy or None,
-        temperature=None if greedy else wishes.temperature,
-        top_k=wishes.top_k,
-        top_p=wishes.top_p,
-        repetition_penalty=wishes.repetition_penalty,
-    )
-    request = SpeechRequest(
-        voice=voice.speaker,
-        language=language,
-        sampling=sampling,
-        seed=secrets.randbits(31) if wishes.seed is None else wishes.seed,
-        max_frames=message.max_frames,
-        initial_codec_chunk_frames=message.initial_codec_chunk_frames,
-        pace=EnginePace(message.pace),
-    )
-    return Plan(
-        voice=voice,
-        audio=audio,
-        request=request,
-        instruct=message.instruct or "",
-        fast=message.pace == "fast",
-        local=message.play is not None,
-        now=message.now,
-    )
 
 
 class SpeakingContext:

@@ -159,16 +159,7 @@ class Daemon:
 
     def write_statistics(self) -> None:
         """How things are, as one line in the log."""
-        services = self.services
-        _log.info(
-            "statistics",
-            sockets=services.gate.sockets,
-            connections=services.gate.connections,
-            contexts=services.gate.contexts,
-            text_pool=_fields(services.pools.text.statistics()),
-            audio_pool=_fields(services.pools.audio.statistics()),
-            engines={model.info.name: _fields(model.engine.statistics()) for model in self._models()},
-        )
+        logs.log_statistics(self.services)
 
     def _models(self) -> tuple[VoiceModel, ...]:
         return self.services.voices.models if self.services.voices is not None else ()
@@ -286,16 +277,6 @@ def _build() -> NoReturn:
 
 async def _run(config: Config, config_file: Path | None) -> int:
     return await Daemon(config, config_file).run()
-
-
-def _fields(statistics: object) -> dict[str, object]:
-    """A record as a mapping, its numbers short."""
-    import dataclasses
-
-    return {
-        name: round(value, 3) if isinstance(value, float) else value
-        for name, value in dataclasses.asdict(statistics).items()  # type: ignore[call-overload]
-    }
 
 
 if __name__ == "__main__":

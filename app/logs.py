@@ -1,11 +1,13 @@
 """What the daemon writes about its work: one line for each event, for people or for the journal.
 
-Purpose: set logging up once, and word the line about a context. Text of clients is written only where the configuration
-says so, tokens never. Knows: structlog, the journal's priorities. Does not know: where the events come from.
+Purpose: set logging up once, and word the lines about a context and about how the daemon is. Text of clients is written
+only where the configuration says so, tokens never. Knows: structlog, the journal's priorities. Does not know: where the
+events come from.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
 import sys
@@ -15,6 +17,7 @@ import structlog
 
 from app.context import ContextReport
 from app.server_config import LogConfig
+from app.services import Services
 
 _PRIORITIES: Final = {"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2}
 
@@ -79,6 +82,28 @@ def log_context(session: str, context: str, report: ContextReport, text: str | N
         fields["text"] = text
     log = structlog.stdlib.get_logger("speakd")
     (log.warning if report.error is not None else log.info)("utterance", **fields)
+
+
+def log_statistics(services: Services) -> None:
+    """How the daemon is, as one line."""
+    models = services.voices.models if services.voices is not None else ()
+    structlog.stdlib.get_logger("speakd").info(
+        "statistics",
+        sockets=services.gate.sockets,
+        connections=services.gate.connections,
+        contexts=services.gate.contexts,
+        text_pool=_fields(services.pools.text.statistics()),
+        audio_pool=_fields(services.pools.audio.statistics()),
+        engines={model.info.name: _fields(model.engine.statistics()) for model in models},
+    )
+
+
+def _fields(statistics: Any) -> dict[str, object]:
+    """A record as a mapping, its numbers short."""
+    return {
+        name: round(value, 3) if isinstance(value, float) else value
+        for name, value in dataclasses.asdict(statistics).items()
+    }
 
 
 def _note_level(_logger: Any, _name: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
