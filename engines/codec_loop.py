@@ -88,13 +88,16 @@ class CodecLoop:
         for stream in ended:
             self._end(stream)
         now = self._clock()
-        costs = self._costs.snapshot() if len(streams) < _CROWD else self._costs.cautious()
+        for stream in streams:
+            stream.look_at_listener(now)
+        careful = self._costs.cautious()
+        costs = self._costs.snapshot() if len(streams) < _CROWD else careful
         self._ceiling = widest_block(costs, self._policy.call_ms, self._codec.most_frames)
-        loaded = costs.under_load(len(streams), batching=self._policy.batching)
+        loaded, slowest = (of.under_load(len(streams), batching=self._policy.batching) for of in (costs, careful))
         waits_ms = {
             stream.slot: wait_ms
             for stream in streams
-            if stream not in ended and (wait_ms := self._wait_ms(stream, loaded, now)) is not None
+            if stream not in ended and (wait_ms := self._wait_ms(stream, loaded, slowest, now)) is not None
         }
         due = [self._streams[slot] for slot, wait_ms in waits_ms.items() if wait_ms == 0.0]
         if due:
@@ -135,17 +138,20 @@ class CodecLoop:
             self._timeline.add(Work.SOUND, started, self._clock(), (stream.slot,), done.samples, utterance.number)
         utterance.finish(stop)
 
-    def _wait_ms(self, stream: CodecStream, costs: Costs, now: float) -> float | None:
-        """0 when the stream's block must go now, the time until it must, None while only an event can change that."""
+    def _wait_ms(self, stream: CodecStream, costs: Costs, slowest: Costs, now: float) -> float | None:
+        """0 when the stream's block must go now, the time until it must, None while only an event can change that.
+
+        A start is planned by `costs`; how long later blocks can wait, by what a call takes at the `slowest`.
+        """
         if stream.begun_again():
             self._codec.begin(stream.slot)
         if stream.idle:
             return None
         if stream.gathered_all:
             return 0.0
-        return self._gather_ms(stream, costs, now) if self._policy.overlap else None
+        return self._gather_ms(stream, costs, slowest, now) if self._policy.overlap else None
 
-    def _gather_ms(self, stream: CodecStream, costs: Costs, now: float) -> float | None:
+    def _gather_ms(self, stream: CodecStream, costs: Costs, slowest: Costs, now: float) -> float | None:
         """How long a block of frames that still come can be gathered; answers as `_wait_ms` does."""
         utterance, gathered = stream.utterance, stream.utterance.frames.used
         if not utterance.realtime:
@@ -156,9 +162,9 @@ class CodecLoop:
         if not self._policy.adaptive:
             return 0.0 if utterance.starved or gathered >= self._ceiling else None
         next_in_ms = max(costs.step_ms - 1000.0 * (now - utterance.progress.frame_at), 0.0)
-        if block_due(costs, gathered, next_in_ms, in_hand_ms, self._ceiling, self._policy.margin_ms):
+        if block_due(slowest, gathered, next_in_ms, in_hand_ms, self._ceiling, self._policy.margin_ms):
             return 0.0
-        return max(spare_ms(costs, gathered, in_hand_ms, self._policy.margin_ms), _LEAST_WAIT_MS)
+        return max(spare_ms(slowest, gathered, in_hand_ms, self._policy.margin_ms), _LEAST_WAIT_MS)
 
     def _start_block(self, stream: CodecStream, costs: Costs) -> int:
         """Frames to gather before the sound starts, or starts again after it ran out."""

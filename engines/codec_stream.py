@@ -87,16 +87,20 @@ class CodecStream:
         self._silence.reset()
         return True
 
-    def in_hand_ms(self, now: float) -> float:
-        """Sound decoded and not yet played by a listener who does not pause; below 0 when it has run out.
+    def look_at_listener(self, now: float) -> None:
+        """Set the playing clock back where more is left in the ring than should be: what was not fetched is not played.
 
-        Sound that was not even fetched is certainly not played.
+        For good: who fetches late plays late, and has as much in hand afterwards as if he had never paused.
         """
-        heard_from = self.utterance.progress.heard_from
-        if heard_from is None:
-            return 0.0
+        progress = self.utterance.progress
         unread_ms = 1000.0 * self.utterance.pcm.used / self._frame.sample_rate_hz
-        return max(self.decoded * self._frame.frame_ms - 1000.0 * (now - heard_from), unread_ms)
+        if progress.heard_from is not None and unread_ms > self.in_hand_ms(now):
+            progress.heard_from = now - (self.decoded * self._frame.frame_ms - unread_ms) / 1000.0
+
+    def in_hand_ms(self, now: float) -> float:
+        """Sound decoded and not yet played by a listener who plays all he fetches; below 0 when it has run out."""
+        heard_from = self.utterance.progress.heard_from
+        return 0.0 if heard_from is None else self.decoded * self._frame.frame_ms - 1000.0 * (now - heard_from)
 
     def urgency_ms(self, now: float) -> float:
         """What streams are served by, least first: sound in hand, or patience where nobody listens in real time."""
@@ -111,6 +115,7 @@ class CodecStream:
         if room is not None:
             self._cut = True
             pcm = pcm[:room]
+        self.look_at_listener(now)
         ran_out = progress.heard_from is None or self.in_hand_ms(now) <= 0.0  # before there is more
         try:
             utterance.pcm.write_nowait(pcm)

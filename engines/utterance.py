@@ -31,7 +31,7 @@ class Progress:
     frame_at: float = 0.0
     """When the last frame was made, by the clock, seconds."""
     heard_from: float | None = None
-    """When its first sample was there, by the clock, seconds; later by as much as the sound has paused since."""
+    """When its first sample was there, by the clock, seconds; later by as much as sound or listener paused since."""
     waited_ms: float = 0.0
     prefill_ms: float = 0.0
     talker_ms: float = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -77,6 +78,8 @@ def test_the_same_run_twice_is_the_same() -> None:
     assert blocks() == blocks()
 
 
+AS_IT_IS: list[Callable[[Device], Device]] = [lambda device: device, in_earnest]
+
 schedules = st.lists(
     st.builds(
         Stream,
@@ -91,8 +94,8 @@ schedules = st.lists(
 )
 
 
-@settings(max_examples=40, derandomize=True)
-@given(schedules, st.sampled_from([ORIN_NANO, AGX_ORIN, TWO_CORES, in_earnest(AGX_ORIN), in_earnest(TWO_CORES)]))
+@settings(max_examples=60, derandomize=True)
+@given(schedules, st.sampled_from([made(device) for device in (ORIN_NANO, AGX_ORIN, TWO_CORES) for made in AS_IT_IS]))
 def test_any_schedule(streams: list[Stream], device: Device) -> None:
     """Bursts, long and short, slow listeners, people who leave, files: no gap, no waiting without end, no remains."""
     simulation = Simulation(device, max_waiting=4)
@@ -117,6 +120,17 @@ def test_who_stopped_listening_keeps_nobody_from_beginning(device: Device) -> No
     assert late.first_ms < 200.0
     assert late.late_ms <= 0.0
     assert deaf.outcome.frames == 100
+
+
+@pytest.mark.parametrize("at_ms", [1300.0, 1320.0, 1400.0, 1440.0, 1460.0])
+@pytest.mark.parametrize(
+    ("device", "deaf"), [(ORIN_NANO, 2), (in_earnest(ORIN_NANO), 1)], ids=lambda value: getattr(value, "name", None)
+)
+def test_who_fetches_late_what_lay_ready_breaks_nobody(device: Device, deaf: int, at_ms: float) -> None:
+    """He has heard nothing of it yet, so he has not run dry, and takes no long calls from those who soon will."""
+    streams = [Stream(frames=120, deaf_ms=1500.0) for _ in range(deaf)] + [Stream(frames=60, at_ms=at_ms)]
+    Simulation(device, max_waiting=4).run(streams)
+    assert streams[-1].late_ms <= 0.0
 
 
 def test_files_take_what_is_left_and_are_not_forgotten() -> None:
