@@ -10,7 +10,7 @@ under way, which is discarded when it lands. Whose next text has not come cannot
 out. Prompts begin and go on with nothing in flight.
 
 An utterance rests, without harm to the others, while its ring of frames is full, its next text has not come, or others
-need their frames more (`engines.pacing`).
+need their frames more (`engines.turn_pacing`).
 An error while one utterance is prepared or prefilled is its own; an error in a step, which runs several, is the
 engine's.
 """
@@ -21,12 +21,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engines.admission import step_ms
 from engines.bundle import Bundle
 from engines.contract import End
 from engines.costs import CostModel
 from engines.errors import DeviceLostError
-from engines.pacing import Candidate, ahead_of_listener_ms, slack_ms, who_steps
 from engines.prompt import Prompt, PromptBuilder
 from engines.runaway import LoopDetector, RunawayTally
 from engines.sampling import GumbelNoise
@@ -34,9 +32,9 @@ from engines.scheduler import Scheduler
 from engines.stages import TalkerStage
 from engines.timing import Timeline, Work
 from engines.turn import Flight, Turn
+from engines.turn_pacing import TurnPacing
 from engines.utterance import LiveUtterance, Stop
 
-_MOST_DELAYS = 8  # ticks that a prompt waits for those who speak to get ahead
 _LEAST_TOKENS = 2  # code-0 tokens before an utterance may end, as in the official generation loop
 
 
@@ -49,31 +47,26 @@ class TalkerLoop:
         talker: TalkerStage,
         scheduler: Scheduler,
         costs: CostModel,
+        pacing: TurnPacing,
         *,
         loop_frames: int,
-        batching: bool,
-        comfortable_ms: float,
-        margin_ms: float,
         timeline: Timeline,
         tally: RunawayTally,
         frames_ready: Callable[[], None],
         clock: Callable[[], float],
         ahead: bool = False,
     ) -> None:
-        """`loop_frames`: how long a loop may last, 0 for ever; `comfortable_ms`: sound ahead that lets one rest;
-        `margin_ms`: sound that nobody should have less of; `batching`: whether the codec serves several in one call.
+        """`loop_frames`: how long a loop may last, 0 for ever.
 
         `frames_ready` is called when the codec may have something to do. `ahead`: launch before handling codes.
         """
-        self._loop_frames, self._comfortable_ms = loop_frames, comfortable_ms
-        self._margin_ms, self._batching, self._timeline, self._tally = margin_ms, batching, timeline, tally
+        self._loop_frames, self._timeline, self._tally = loop_frames, timeline, tally
         self._manifest = bundle.manifest
         self._text_table = bundle.text_table
         self._prompts = PromptBuilder(bundle)
-        self._talker, self._scheduler, self._costs = talker, scheduler, costs
+        self._talker, self._scheduler, self._costs, self._pacing = talker, scheduler, costs, pacing
         self._frames_ready, self._clock, self._ahead = frames_ready, clock, ahead
         self._turns: dict[int, Turn] = {}
-        self._delays = 0  # of prompts, in ticks, since the last piece
         self._flight: Flight | None = None
         self._landings, self._landed_at = 0, float("-inf")
 
@@ -155,37 +148,14 @@ class TalkerLoop:
             rows = min(len(turn.prompt.codec_rows) - turn.rows_done, self._talker.piece_rows)
             if rows_in_all and rows_in_all + rows > self._talker.piece_rows:
                 break
-            hasty = self._costs.prompt_ms(rows) > self._spare_ms()  # who got a prompt in just now may sound already
-            if hasty and (rows_in_all or self._delays < _MOST_DELAYS):
+            # who got a prompt in just now may sound already
+            if not self._pacing.prompt_fits(rows, self._turns.values(), self._clock(), first=not rows_in_all):
                 break
             self._drain()
             self._run_piece(turn, turn.prompt)
             rows_in_all += rows
-        self._delays = 0 if rows_in_all else self._delays + 1
+        self._pacing.prompts_ran(rows_in_all)
         return True
-
-    def _spare_ms(self) -> float:
-        """How long the next step can wait before somebody's sound runs out."""
-        now, costs = self._clock(), self._costs.snapshot()
-        ahead_ms = {
-            turn.slot: self._ahead_ms(turn, now)
-            for turn in self._turns.values()
-            if turn.room and turn.utterance.realtime and turn.utterance.progress.frames
-        }
-        ran_ms = step_ms(self._costs.step_ms_of(), len(ahead_ms))
-        return slack_ms(ahead_ms, costs, batching=self._batching) - ran_ms - self._margin_ms
-
-    def _ahead_ms(self, turn: Turn, now: float) -> float:
-        """Sound that a turn has made and its listener not heard; whose first is being decoded is heard from now."""
-        progress = turn.utterance.progress
-        return ahead_of_listener_ms(
-            progress.frames * self._manifest.frame.frame_ms,
-            now if progress.heard_from is None else progress.heard_from,
-            now,
-            realtime=turn.utterance.realtime,
-            last_at=progress.frame_at,
-            comfortable_ms=self._comfortable_ms,
-        )
 
     def _run_piece(self, turn: Turn, prompt: Prompt) -> None:
         rows = len(prompt.codec_rows)
@@ -226,10 +196,13 @@ class TalkerLoop:
         return landed is not None or self._flight is not None
 
     def _launch(self) -> Flight | None:
-        live = self._who_steps([turn for _, turn in sorted(self._turns.items()) if self._can_step(turn)])
+        able = [turn for _, turn in sorted(self._turns.items()) if self._can_step(turn)]
+        live = self._pacing.steps(able, self._clock())
         if not live:
             return None
         for turn in live:
+            if not turn.first:
+                self._talker.text_row(turn.slot)[:] = self._text_table[turn.utterance.take_text_id()]
             self._set_choice(turn)
         flight = Flight(tuple(live), self._clock())
         self._talker.launch(flight.slots)
@@ -267,16 +240,6 @@ class TalkerLoop:
             self._frames_ready()  # no frame will follow soon: what was gathered should be heard
             return False
         return True
-
-    def _who_steps(self, able: list[Turn]) -> list[Turn]:
-        """Those of the able who step now, with their text set."""
-        now = self._clock()
-        candidates = [Candidate(turn.slot, self._ahead_ms(turn, now)) for turn in able]
-        live = [self._turns[slot] for slot in who_steps(candidates, self._comfortable_ms)]
-        for turn in live:
-            if not turn.first:
-                self._talker.text_row(turn.slot)[:] = self._text_table[turn.utterance.take_text_id()]
-        return live
 
     def _set_choice(self, turn: Turn) -> None:
         """Set what the next run samples by."""

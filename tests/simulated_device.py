@@ -30,13 +30,12 @@ from engines.manifest import CodecInputs, FrameInputs
 from engines.utterance import LiveUtterance
 from engines.warm_up import warm_up
 from tests import fake_voice
+from tests.counted_time import Actor, CountedTime
 from tests.fake_voice import ASK, FakeRunner
 
 Tensors = Mapping[str, npt.NDArray[Any]]
 FRAME_MS = 80.0
 SAMPLES = 4
-PATIENCE_S = 60.0
-"""Real seconds that a thread waits for its turn before the test is called stuck."""
 
 
 @dataclass(frozen=True)
@@ -74,75 +73,6 @@ TWO_CORES = Device("two cores", 32, 5.0, 0.9, 2.3, 4.0, 0.8)
 def in_earnest(device: Device) -> Device:
     """The same with what real devices have besides: talker and codec in each other's way, and chance."""
     return replace(device, name=f"{device.name} in earnest", together=1.3, uneven=0.3)
-
-
-class Actor:
-    """Something that goes on in time."""
-
-    def __init__(self) -> None:
-        self.turn = threading.Semaphore(0)
-        self.sleeping = 0  # number of the sleep under way
-        self.resting = False  # whether a bell ends it
-        self.rung = False
-
-
-class CountedTime:
-    """The clock, and who goes on next."""
-
-    def __init__(self) -> None:
-        self.now_ms = 0.0
-        self.over = False
-        self._order = itertools.count(1)
-        self._sleeps: list[tuple[float, int, Actor]] = []
-        self.current = Actor()
-
-    def clock(self) -> float:
-        return self.now_ms / 1000.0
-
-    def pass_ms(self, ms: float) -> None:
-        """The current actor is busy for so long."""
-        self._sleep(self.current, ms)
-
-    def rest_ms(self, ms: float | None) -> None:
-        """The current actor has nothing to do for so long, or until it is rung."""
-        actor = self.current
-        if not actor.rung:
-            actor.resting = True
-            self._sleep(actor, ms)
-            actor.resting = False
-        actor.rung = False
-
-    def ring(self, actor: Actor) -> None:
-        """Wake an actor that rests; one that is busy looks again afterwards."""
-        actor.rung = True
-        if actor.resting:
-            actor.sleeping = self._push(actor, self.now_ms)
-
-    def begin(self, actor: Actor) -> None:
-        """Let an actor's thread go on from now."""
-        actor.sleeping = self._push(actor, self.now_ms)
-
-    def _push(self, actor: Actor, at_ms: float) -> int:
-        number = next(self._order)
-        heapq.heappush(self._sleeps, (at_ms, number, actor))
-        return number
-
-    def _sleep(self, actor: Actor, ms: float | None) -> None:
-        actor.sleeping = -1 if ms is None else self._push(actor, self.now_ms + ms)
-        self.go_on()
-        if not actor.turn.acquire(timeout=PATIENCE_S):
-            raise TimeoutError("the simulation is stuck")
-
-    def go_on(self) -> None:
-        """Hand the turn to whoever is next."""
-        while True:
-            at_ms, number, actor = heapq.heappop(self._sleeps)
-            if actor.sleeping == number:
-                break
-        self.now_ms = max(self.now_ms, at_ms)
-        actor.sleeping = 0
-        self.current = actor
-        actor.turn.release()
 
 
 @dataclass

@@ -1,0 +1,70 @@
+"""Whose frame is needed, and whether there is time for a prompt: the talker's half of pacing.
+
+Purpose: put `engines.pacing`'s rules to the turns under way. Knows: how far each is ahead of its listener, what runs
+cost. Does not know: the talker, who comes and goes, clocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from engines.admission import step_ms
+from engines.costs import CostModel
+from engines.pacing import Candidate, ahead_of_listener_ms, slack_ms, who_steps
+from engines.turn import Turn
+
+_MOST_DELAYS: Final = 8  # ticks that a prompt waits for those who speak to get ahead
+
+
+class TurnPacing:
+    """See the module's text. One thread at a time."""
+
+    def __init__(
+        self, costs: CostModel, frame_ms: float, *, comfortable_ms: float, margin_ms: float, batching: bool
+    ) -> None:
+        """`comfortable_ms`: sound ahead that lets one rest; `margin_ms`: sound that nobody should have less of;
+        `batching`: whether the codec serves several in one call.
+        """
+        self._costs, self._frame_ms = costs, frame_ms
+        self._comfortable_ms, self._margin_ms, self._batching = comfortable_ms, margin_ms, batching
+        self._delays = 0  # of prompts, in ticks, since the last piece
+
+    def steps(self, able: Sequence[Turn], now: float) -> list[Turn]:
+        """Those of the able, who are in the order of their slots, who step now; `now`: seconds."""
+        candidates = [Candidate(turn.slot, self._ahead_ms(turn, now)) for turn in able]
+        chosen = set(who_steps(candidates, self._comfortable_ms))
+        return [turn for turn in able if turn.slot in chosen]
+
+    def prompt_fits(self, rows: int, turns: Iterable[Turn], now: float, *, first: bool) -> bool:
+        """Whether so many rows of a prompt can be run before those who speak need their next frame.
+
+        The `first` of a tick need not fit when prompts were put off for some ticks.
+        """
+        return self._costs.prompt_ms(rows) <= self._spare_ms(turns, now) or (first and self._delays >= _MOST_DELAYS)
+
+    def prompts_ran(self, rows: int) -> None:
+        """A tick in which prompts waited is over, and so many of their rows were run."""
+        self._delays = 0 if rows else self._delays + 1
+
+    def _spare_ms(self, turns: Iterable[Turn], now: float) -> float:
+        """How long the next step can wait before somebody's sound runs out."""
+        ahead_ms = {
+            turn.slot: self._ahead_ms(turn, now)
+            for turn in turns
+            if turn.room and turn.utterance.realtime and turn.utterance.progress.frames
+        }
+        ran_ms = step_ms(self._costs.step_ms_of(), len(ahead_ms))
+        return slack_ms(ahead_ms, self._costs.snapshot(), batching=self._batching) - ran_ms - self._margin_ms
+
+    def _ahead_ms(self, turn: Turn, now: float) -> float:
+        """Sound that a turn has made and its listener not heard; whose first is being decoded is heard from now."""
+        progress = turn.utterance.progress
+        return ahead_of_listener_ms(
+            progress.frames * self._frame_ms,
+            now if progress.heard_from is None else progress.heard_from,
+            now,
+            realtime=turn.utterance.realtime,
+            last_at=progress.frame_at,
+            comfortable_ms=self._comfortable_ms,
+        )
