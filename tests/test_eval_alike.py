@@ -93,12 +93,14 @@ def test_silences_are_found_without_what_borders_on_sound() -> None:
 
 def test_a_tone_in_silence_is_found_with_its_level_and_plain_noise_has_none() -> None:
     quiet = noise(2.0, -90)
-    tone = quiet + (10 ** (-75 / 20) * np.sin(2 * np.pi * 4000 * np.arange(len(quiet)) / RATE)).astype(np.float32)
-    found, none = (strongest_line(power, RATE) for wave in (tone, quiet) if (power := mean_power([wave])) is not None)
+    sine = np.sin(2 * np.pi * 4000 * np.arange(len(quiet)) / RATE).astype(np.float32)
+    waves = (quiet + 10 ** (-75 / 20) * sine, quiet, noise(2.0, -120) + 10 ** (-94 / 20) * sine)
+    found, none, lost = (strongest_line(power, RATE) for wave in waves if (power := mean_power([wave])) is not None)
     assert found.hertz == pytest.approx(4000, abs=12)
     assert found.level_db == pytest.approx(-75, abs=1)
     assert found.above_db > 20
     assert none.above_db < 6
+    assert lost.above_db == 0  # less than a step of 16-bit sound
 
 
 def test_clicks_at_borders_stand_out_and_speech_does_not() -> None:

@@ -13,6 +13,7 @@ import torch
 
 from export.exporter import export_checkpoint
 from export.train import pipeline
+from export.train.job import Job
 
 
 def seconds(text: str) -> float:
@@ -36,7 +37,7 @@ def main() -> None:
     if chosen.threads:
         torch.set_num_threads(chosen.threads)
     speakers = tuple(chosen.speakers.split(","))
-    job = pipeline.Job(chosen.out, chosen.budget, speakers, chosen.seed, longest_hours=chosen.hours)
+    job = Job(chosen.out, chosen.budget, speakers, chosen.seed, longest_hours=chosen.hours)
     directory = pipeline.run(job)
     export_checkpoint(directory, chosen.out / "bundle")
     print(f"bundle: {chosen.out / 'bundle'}")

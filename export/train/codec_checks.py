@@ -17,6 +17,8 @@ _LOWEST_HZ = 300.0
 _NEAR = 24  # bins on either side that a line is compared with
 _OWN = 3  # bins on either side that belong to the line itself (Hann window)
 _SMOOTH = 3  # samples over which curvature is averaged
+_STEP_DB = -90.3
+"""A sine of one step of 16-bit sound, dB of full scale: what is weaker is lost in the listener's format."""
 TINY = 1e-12
 
 
@@ -54,10 +56,12 @@ def mean_power(stretches: list[Wave]) -> Table | None:
 
 
 def strongest_line(power: Table, rate: int) -> Line:
-    """The bin that stands out most from the median of its surroundings, above 300 Hz."""
+    """Of the bins above 300 Hz that reach a step of 16-bit sound, the one farthest above the median around it."""
     db = 10 * np.log10(power + TINY)
     best = Line(0.0, -120.0, 0.0)
     for k in range(int(_LOWEST_HZ / rate * _WINDOW), len(db) - 1):
+        if db[k] < _STEP_DB:
+            continue
         around = np.concatenate([db[max(0, k - _NEAR) : max(0, k - _OWN)], db[k + _OWN + 1 : k + _NEAR]])
         above = float(db[k] - np.median(around))
         if above > best.above_db:

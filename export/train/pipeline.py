@@ -3,59 +3,29 @@
 Knows: the order of the stages, their shares of the budget, where their results lie in the working folder.
 Does not know: how any stage works inside.
 
-corpus (texts) -> teacher (sound with phone times) -> codec -> codes -> talker -> checkpoint -> bundle
+corpus (texts) -> teacher (sound with phone times) -> codec -> codes -> talker -> what it foretells -> decoder again
+-> checkpoint -> bundle
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from export.train import checkpoint_files, code_store, corpus, front_end_files, lexicon, sound_store, tokenizer_files
+from export.train.decoder_stages import finish_decoder, foretell_codes
+from export.train.job import MIX, SHARD, STREAMING, TEACHERS, Job
 from export.train.layout import Layout
 from export.train.loudness import even
-from export.train.polish_codec import PolishPlan, polish
-from export.train.sampling_plan import Mixture
-from export.train.shape import VoiceShape
 from export.train.talker import Voice
 from export.train.teacher import Told, festival
 from export.train.teacher_flite import Flite
 from export.train.train_codec import CodecPlan, CodecTrainer
 from export.train.train_talker import TalkerPlan, train
-
-SHARES = {"teacher": 0.15, "codec": 0.32, "codes": 0.04, "talker": 0.40, "polish": 0.03}
-SHARD = 100  # texts
-TEACHERS = {"anna": "festival", "robert": "flite"}
-MIX = Mixture(joined=0.4, cut=0.25)
-STREAMING = 0.4  # share of examples in the streaming-text layout
-
-
-@dataclass(frozen=True)
-class Job:
-    """One training: where, how long [s], who speaks, from which seed, on which device."""
-
-    folder: Path
-    budget: float
-    speakers: tuple[str, ...] = ("anna", "robert")
-    seed: int = 1
-    device: torch.device = field(default_factory=lambda: torch.device("cuda" if torch.cuda.is_available() else "cpu"))
-    shape: VoiceShape = field(default_factory=VoiceShape)
-    report: Callable[[str], None] = print
-    longest_hours: float = 20.0
-
-    def seconds(self, stage: str) -> float:
-        """Budget of a stage."""
-        return self.budget * SHARES[stage]
-
-    @property
-    def frame_seconds(self) -> float:
-        """Length of a frame."""
-        return self.shape.frame_samples / self.shape.sample_rate
 
 
 def make_texts(job: Job) -> dict[str, list[str]]:
@@ -139,17 +109,6 @@ def train_talker(job: Job) -> dict[str, torch.Tensor]:
     return train(voice.to(job.device), layout, training, held, plan, job.folder / "talker.pt", job.report)
 
 
-def polish_decoder(job: Job, trainer: CodecTrainer) -> None:
-    """Take the click from the decoder's beginnings."""
-    spoken = [code_store.read(job.folder / "codes" / s, s, job.frame_seconds) for s in job.speakers]
-    few = [e.frames for said in spoken for e, _ in said[:: max(1, len(said) // 60)]]
-    seconds = job.seconds("polish")
-    full = PolishPlan()
-    each = (3.0, 4.0)  # per second of budget; a core makes 10 and 6 of them in one
-    steps = tuple(min(most, int(seconds * count)) for most, count in zip(full.steps, each, strict=True))
-    polish(trainer.decoder.cpu(), few, replace(full, steps=steps, seed=job.seed), job.report)
-
-
 def write_checkpoint(job: Job, trainer: CodecTrainer, voice: dict[str, torch.Tensor]) -> Path:
     """Write the official-layout checkpoint with the phone front end beside it."""
     directory = job.folder / "checkpoint"
@@ -172,7 +131,8 @@ def run(job: Job) -> Path:
     trainer = train_codec(job)
     make_codes(job, trainer)
     voice = train_talker(job)
-    polish_decoder(job, trainer)
+    foretell_codes(job, voice)
+    finish_decoder(job, trainer.decoder)
     directory = write_checkpoint(job, trainer, voice)
     job.report(f"checkpoint: {directory}")
     return directory

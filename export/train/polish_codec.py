@@ -65,6 +65,14 @@ def _inputs(decoder: Decoder, first: int, utterances: list[NDArray[np.int64]]) -
 
 
 def learn_to_begin(
+    decoder: Decoder, utterances: list[NDArray[np.int64]], plan: PolishPlan, report: Callable[[str], None]
+) -> None:
+    """Train the last block, then the last two, in place; `utterances`: codes [T, G] as streams begin with them."""
+    for back, steps in enumerate(plan.steps, 1):
+        _train_last(decoder, utterances, back, steps, plan, report)
+
+
+def _train_last(
     decoder: Decoder, utterances: list[NDArray[np.int64]], back: int, steps: int, plan: PolishPlan,
     report: Callable[[str], None],
 ) -> None:  # fmt: skip
@@ -134,14 +142,3 @@ def settle_last_layer(decoder: Decoder, utterances: list[NDArray[np.int64]], pul
     delta = torch.linalg.solve(both, pull * start.T @ wanted / len(start))
     weight += delta[:-1].view_as(weight).to(weight.dtype)
     bias += delta[-1:].to(bias.dtype)
-
-
-def polish(
-    decoder: Decoder, utterances: list[NDArray[np.int64]], plan: PolishPlan | None = None,
-    report: Callable[[str], None] = print,
-) -> None:  # fmt: skip
-    """Change a decoder in place; `utterances`: codes [T, G] of whole utterances, as streams begin with them."""
-    plan = plan or PolishPlan()
-    for back, steps in enumerate(plan.steps, 1):
-        learn_to_begin(decoder, utterances, back, steps, plan, report)
-    settle_last_layer(decoder, utterances, plan.pull)

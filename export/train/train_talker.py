@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from export.train.average import Average
 from export.train.corpus_data import Example
 from export.train.layout import Layout
 from export.train.sampling_plan import Mixture, Utterances, step
@@ -41,22 +42,6 @@ class TalkerPlan:
     save_every: float = 300.0
     seed: int = 1
     mixture: Mixture = field(default_factory=Mixture)
-
-
-class Average:
-    """Running average of the weights: what is saved and shipped."""
-
-    def __init__(self, voice: Voice, decay: float) -> None:
-        self.decay = decay
-        self.count = 0
-        self.values = {name: value.detach().clone() for name, value in voice.state_dict().items()}
-
-    def update(self, voice: Voice) -> None:
-        """Move towards the current weights; short memory at the start."""
-        self.count += 1
-        decay = min(self.decay, (1 + self.count) / (10 + self.count))
-        for name, value in voice.state_dict().items():
-            self.values[name].lerp_(value.detach(), 1 - decay)
 
 
 def optimiser(voice: Voice, plan: TalkerPlan) -> torch.optim.AdamW:

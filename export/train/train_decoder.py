@@ -1,0 +1,151 @@
+"""Trains the codec's decoder further on fixed codes: the teacher's true ones, and those the talker would have said.
+
+Knows: crops, the losses and their weights, what is saved. Does not know: encoders, talkers, where data comes from.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from export.train.average import Average
+from export.train.codec import Decoder
+from export.train.codec_loss import mel, spectral, tones
+from export.train.shape import VoiceShape
+from export.train.sound_store import Utterance
+
+Report = Callable[[str], None]
+CLICK_SAMPLES = 480  # in which a stream's beginning shows
+FLOOR = 1e-3
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """One utterance: its sound, and true and foretold codes [T, G]."""
+
+    sound: Utterance
+    codes: NDArray[np.int64]
+    foretold: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class DecoderPlan:
+    """Budget in seconds; batch of crops of `frames` frames, `begins` of them from the start of an utterance.
+
+    The first `context` frames of the other crops are not judged: what came before them is unknown to the decoder.
+    """
+
+    budget: float
+    rate: float = 4e-4
+    warm_up: int = 50
+    batch: int = 8
+    begins: int = 2
+    frames: int = 20
+    context: int = 3
+    foretold: float = 0.5
+    mel: float = 1.5
+    spectral: float = 0.5
+    click: float = 25.0
+    tones: float = 0.25
+    tones_every: int = 3
+    average: float = 0.992
+    seed: int = 21
+    save_every: float = 300.0
+
+
+def crops(
+    speakers: list[list[Spoken]], plan: DecoderPlan, shape: VoiceShape, draw: np.random.Generator
+) -> tuple[Tensor, Tensor]:
+    """Codes [B, G, frames] and sound [B, S] of random stretches; every speaker's utterances must suffice for one."""
+    size = shape.frame_samples
+    waves = np.zeros((plan.batch, plan.frames * size), np.float32)
+    codes = np.zeros((plan.batch, shape.code_groups, plan.frames), np.int64)
+    for row in range(plan.batch):
+        spoken = speakers[int(draw.integers(len(speakers)))]
+        one = spoken[int(draw.integers(len(spoken)))]
+        latest = len(one.codes) - plan.frames
+        first = int(draw.integers(2)) if row < plan.begins else int(draw.integers(latest + 1))
+        start = min(first, latest)
+        chosen = one.foretold if draw.random() < plan.foretold else one.codes
+        codes[row] = chosen[start : start + plan.frames].T
+        wave = one.sound.wave[start * size : (start + plan.frames) * size]
+        waves[row, : len(wave)] = wave
+    return torch.from_numpy(codes), torch.from_numpy(waves)
+
+
+def loss_of(made: Tensor, wanted: Tensor, plan: DecoderPlan, shape: VoiceShape, step: int) -> Tensor:
+    """Everything that is wrong with the sound [B, S] of one batch of crops."""
+    judged, begins = plan.context * shape.frame_samples, plan.begins
+    share = begins / plan.batch
+    total = torch.zeros((), device=made.device)
+    for rows, since, weight in ((slice(begins), 0, share), (slice(begins, None), judged, 1 - share)):
+        a, b = made[rows, since:], wanted[rows, since:]
+        bands = mel(a, b, FLOOR, shape.sample_rate)
+        total = total + weight * (plan.spectral * spectral(a, b, FLOOR) + plan.mel * bands)
+    click = (made[:begins, :CLICK_SAMPLES] - wanted[:begins, :CLICK_SAMPLES]).abs().mean()
+    total = total + plan.click * click
+    if step % plan.tones_every == 0:
+        total = total + plan.tones * tones(made[:, judged:], wanted[:, judged:], FLOOR)
+    return total
+
+
+def train(
+    decoder: Decoder, speakers: list[list[Spoken]], plan: DecoderPlan, shape: VoiceShape, path: Path,
+    report: Report = print,
+) -> None:  # fmt: skip
+    """Train until the budget is spent, going on from `path` if it is there; leaves the averaged weights in `decoder`.
+
+    The codebooks stay as they are.
+    """
+    device = next(decoder.parameters()).device
+    moving = [value for name, value in decoder.named_parameters() if not name.startswith("quantizer.")]
+    opt = torch.optim.AdamW(moving, lr=plan.rate, betas=(0.8, 0.99), weight_decay=0.0)
+    average, done, spent = Average(decoder, plan.average), 0, 0.0
+    if path.exists():
+        state = torch.load(path, weights_only=True, map_location=device)
+        decoder.load_state_dict(state["decoder"])
+        opt.load_state_dict(state["opt"])
+        average.values, average.count = state["average"], state["done"]
+        done, spent = state["done"], state["spent"]
+    usable = [[one for one in spoken if len(one.codes) >= plan.frames] for spoken in speakers]
+    usable = [spoken for spoken in usable if spoken]
+    saved, mean = spent, 0.0
+    while usable and spent < plan.budget:
+        began = time.monotonic()
+        fall = 0.5 * (1 + math.cos(math.pi * spent / plan.budget))
+        for group in opt.param_groups:
+            group["lr"] = plan.rate * min(1.0, (done + 1) / plan.warm_up) * (0.02 + 0.98 * fall)
+        codes, wave = crops(usable, plan, shape, np.random.default_rng((plan.seed, done)))
+        with torch.autocast(device.type, torch.bfloat16):
+            made = decoder.unclamped(codes.to(device)).float()
+        loss = loss_of(made, wave.to(device), plan, shape, done)
+        opt.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(moving, 3.0)
+        opt.step()
+        average.update(decoder)
+        done += 1
+        spent += time.monotonic() - began
+        mean = float(loss.detach()) if done == 1 else 0.97 * mean + 0.03 * float(loss.detach())
+        if done % 50 == 0:
+            report(f"decoder step {done} {spent:.0f} s loss {mean:.3f}")
+        if spent - saved > plan.save_every or spent >= plan.budget:
+            saved = spent
+            _save(path, {"decoder": decoder.state_dict(), "opt": opt.state_dict(), "average": average.values,
+                         "done": done, "spent": spent})  # fmt: skip
+    decoder.load_state_dict(average.values)
+
+
+def _save(path: Path, state: dict[str, object]) -> None:
+    """Write aside, then rename into place."""
+    aside = path.with_suffix(".part")
+    torch.save(state, aside)
+    aside.replace(path)
