@@ -5,40 +5,65 @@ anyone's sound running out; more are refused rather than everyone be broken. Pur
 milliseconds. Does not know: clocks, who is speaking, why a device is slow (heat and power show in the costs).
 
 The talker owes each stream a frame every `frame_ms`, all in one step; the codec owes each its frames, in blocks. Both
-must do so within a share of the time, since costs vary.
+must do so within a share of the time, since costs vary, and either is slower while the other is at work. In a burst
+both always are. In the long run the talker rests for a part of the time, in which the codec is faster; then it must
+have more time to spare, since its calls hold each other up, and small ones cost more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from engines.chunk_policy import Costs
 
 SHARE: Final = 0.85
-"""Of the time, that the talker may be busy."""
-_CODEC_SHARE: Final = 0.75  # that the codec may; its calls hold each other up, and small ones cost more
+"""Of the time, that the talker, or in a burst the codec, may be busy."""
+_CODEC_SHARE: Final = 0.75  # that the codec may in the long run
 BLOCK_FRAMES: Final = 8
 """Of a codec call under load: what is gathered when many speak."""
 
 
-def real_time_streams(costs: Costs, step_ms_of: Mapping[int, float], slots: int) -> int:
-    """The most streams, 1 to `slots`; `step_ms_of` tells the duration of a step by the streams in it.
+@dataclass(frozen=True, slots=True)
+class DeviceCosts:
+    """What speaking costs, as slow as it is in bad moments."""
 
-    Sizes that were not measured lie on a line between the nearest that were. Where no step was measured, nothing is
-    known, and the answer is all slots.
+    codec: Costs
+    """Of the codec beside the talker's steps."""
+    codec_alone: Costs
+    """Of the codec while the talker rests; at most those above."""
+    step_ms_of: Mapping[int, float]
+    """The duration of a step beside codec calls, by the streams in it; empty where nothing was measured."""
+
+
+def real_time_streams(costs: DeviceCosts, slots: int) -> int:
+    """The most streams, 1 to `slots`.
+
+    Sizes of steps that were not measured lie on a line between the nearest that were. Where no step was measured,
+    nothing is known, and the answer is all slots.
     """
-    if not step_ms_of:
+    if not costs.step_ms_of:
         return slots
-    budget_ms = SHARE * costs.frame_ms
-    block = BLOCK_FRAMES * costs.codec_frame_ms + costs.codec_call_ms
-    codec_ms = block / BLOCK_FRAMES
-    most = slots
-    if codec_ms * slots > _CODEC_SHARE * costs.frame_ms:
-        most = int(_CODEC_SHARE * costs.frame_ms / codec_ms)
-    while most > 1 and step_ms(step_ms_of, most) > budget_ms:
+    most = max(1, min(slots, int(SHARE * costs.codec.frame_ms / max(_decoding_ms(costs.codec), 1e-9))))
+    while most > 1 and not _holds(costs, most):
         most -= 1
-    return max(most, 1)
+    return most
+
+
+def _holds(costs: DeviceCosts, streams: int) -> bool:
+    """Whether so many can be spoken, in a burst and in the long run."""
+    frame_ms = costs.codec.frame_ms
+    stepping_ms, decoding_ms = step_ms(costs.step_ms_of, streams), streams * _decoding_ms(costs.codec)
+    if max(stepping_ms, decoding_ms) > SHARE * frame_ms:
+        return False
+    alone_ms = streams * _decoding_ms(costs.codec_alone)
+    return alone_ms + stepping_ms / frame_ms * (decoding_ms - alone_ms) <= _CODEC_SHARE * frame_ms
+
+
+def _decoding_ms(costs: Costs) -> float:
+    """What a frame costs the codec under load."""
+    return costs.codec_ms(BLOCK_FRAMES) / BLOCK_FRAMES
 
 
 def step_ms(step_ms_of: Mapping[int, float], streams: int) -> float:

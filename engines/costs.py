@@ -18,9 +18,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
-from engines.admission import step_ms
+from engines.admission import DeviceCosts, step_ms
 from engines.chunk_policy import Costs
 
 _BELIEVE: Final = 0.1
@@ -131,11 +132,22 @@ class CostModel:
     def cautious(self) -> Costs:
         """The same, with the codec as slow as it is in bad moments, and in a crowd."""
         with self._lock:
-            costs, slower = self._line(), max(self._codec_slower, 1.0)
-            frames, ms = self._crowded_call
-            if known_ms := costs.codec_ms(frames):
-                slower = max(slower, ms / known_ms)
-        return Costs(costs.frame_ms, costs.step_ms, costs.codec_call_ms * slower, costs.codec_frame_ms * slower)
+            return self._cautious()
+
+    def device(self) -> DeviceCosts:
+        """What admission goes by."""
+        with self._lock:
+            alone = _codec_slower(self._line(), max(self._codec_slower, 1.0))
+            steps_ms = {streams: ms * self._slower for streams, ms in self._run_ms.items()}
+            return DeviceCosts(self._cautious(), alone, steps_ms)
+
+    def _cautious(self) -> Costs:
+        """The lock is held."""
+        costs, slower = self._line(), max(self._codec_slower, 1.0)
+        frames, ms = self._crowded_call
+        if known_ms := costs.codec_ms(frames):
+            slower = max(slower, ms / known_ms)
+        return _codec_slower(costs, slower)
 
     def _line(self) -> Costs:
         """The lock is held."""
@@ -147,6 +159,10 @@ class CostModel:
         slope = (weight * nt - n * t) / spread if spread > 1e-3 * n * n else t / n
         slope = min(max(slope, 0.0), t / n)
         return Costs(self._frame_ms, step_ms, max(t - slope * n, 0.0) / weight, slope)
+
+
+def _codec_slower(costs: Costs, times: float) -> Costs:
+    return replace(costs, codec_call_ms=times * costs.codec_call_ms, codec_frame_ms=times * costs.codec_frame_ms)
 
 
 def _toward(believed: float, seen: float) -> float:

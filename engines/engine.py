@@ -34,6 +34,7 @@ from engines.scheduler import Scheduler
 from engines.stages import Stages
 from engines.talker_loop import TalkerLoop
 from engines.timing import Span, Timeline
+from engines.turn_pacing import TurnPacing
 from engines.utterance import LiveUtterance, Stop
 from engines.voice_files import describe_voice
 from engines.warm_up import warm_up
@@ -65,15 +66,20 @@ class SpeechEngine:
         self._costs = CostModel(manifest.frame.frame_ms, clock)
         self._scheduler = Scheduler(config.slots, config.max_waiting, self._held if config.admission else None)
         self._tally, self._timeline, self._numbers = RunawayTally(), Timeline(), itertools.count()
+        pacing = TurnPacing(
+            self._costs,
+            manifest.frame.frame_ms,
+            comfortable_ms=1000.0 * config.comfortable_s,
+            margin_ms=config.underrun_margin_ms,
+            batching=config.codec_batching,
+        )
         talker_loop = TalkerLoop(
             bundle,
             self._talker,
             self._scheduler,
             self._costs,
+            pacing,
             loop_frames=round(1000.0 * config.runaway_loop_s / manifest.frame.frame_ms),
-            batching=config.codec_batching,
-            comfortable_ms=1000.0 * config.comfortable_s,
-            margin_ms=config.underrun_margin_ms,
             timeline=self._timeline,
             tally=self._tally,
             frames_ready=self._ring_codec,
@@ -205,7 +211,7 @@ class SpeechEngine:
 
     def _held(self) -> int:
         """Real-time utterances this device holds, by what it costs now."""
-        return real_time_streams(self._costs.cautious(), self._costs.step_ms_of(), self._config.slots)
+        return real_time_streams(self._costs.device(), self._config.slots)
 
     def _check_bounds(self, request: SpeechRequest) -> None:
         if request.max_frames is not None and request.max_frames < 1:

@@ -6,18 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.admission import SHARE, real_time_streams, step_ms
+from engines.admission import SHARE, DeviceCosts, real_time_streams, step_ms
 from engines.chunk_policy import Costs
 
 SLOTS = 64
 
 
-def costs(codec_call_ms: float = 0.0, codec_frame_ms: float = 0.0) -> Costs:
-    return Costs(80.0, 0.0, codec_call_ms, codec_frame_ms)
+def codec(call_ms: float = 0.0, frame_ms: float = 0.0) -> Costs:
+    return Costs(80.0, 0.0, call_ms, frame_ms)
+
+
+def steady(steps: dict[int, float], call_ms: float = 0.0, frame_ms: float = 0.0) -> DeviceCosts:
+    """Talker and codec are not in each other's way."""
+    return DeviceCosts(codec(call_ms, frame_ms), codec(call_ms, frame_ms), steps)
 
 
 def test_nothing_known_is_no_reason_to_refuse() -> None:
-    assert real_time_streams(costs(9.0, 99.0), {}, SLOTS) == SLOTS
+    assert real_time_streams(steady({}, 9.0, 99.0), SLOTS) == SLOTS
 
 
 @pytest.mark.parametrize(
@@ -35,17 +40,39 @@ def test_nothing_known_is_no_reason_to_refuse() -> None:
 def test_the_dearer_of_talker_and_codec_decides(
     call_ms: float, frame_ms: float, steps: dict[int, float], held: int
 ) -> None:
-    assert real_time_streams(costs(call_ms, frame_ms), steps, SLOTS) == held
+    assert real_time_streams(steady(steps, call_ms, frame_ms), SLOTS) == held
+
+
+@pytest.mark.parametrize(
+    ("frame_ms", "alone_ms", "step", "held"),
+    [
+        (4.0, 4.0, 40.0, 15),  # 60 ms
+        (5.0, 4.0, 40.0, 13),  # half of the time beside steps: 58.5 ms; 14 would take 63
+        (5.0, 4.0, 16.0, 13),  # a fifth of the time: 14 would take 58.8 ms, but 70 beside steps
+        (4.5, 4.0, 16.0, 14),  # 57.4 ms, beside steps 63
+    ],
+)
+def test_the_codec_is_slowed_down_for_as_long_as_the_talker_works(
+    frame_ms: float, alone_ms: float, step: float, held: int
+) -> None:
+    costs = DeviceCosts(codec(frame_ms=frame_ms), codec(frame_ms=alone_ms), {1: step, SLOTS: step})
+    assert real_time_streams(costs, SLOTS) == held
 
 
 @given(
     steps=st.dictionaries(st.integers(1, SLOTS), st.floats(0.1, 200.0), min_size=1),
     frame_ms=st.floats(0.0, 100.0),
+    alone=st.floats(0.3, 1.0),
     slots=st.integers(1, SLOTS),
 )
-def test_what_is_held_fits_the_time(steps: dict[int, float], frame_ms: float, slots: int) -> None:
-    held = real_time_streams(costs(codec_frame_ms=frame_ms), steps, slots)
-    assert 1 <= held <= slots
+def test_what_is_held_fits_the_time(steps: dict[int, float], frame_ms: float, alone: float, slots: int) -> None:
+    def held_by(slower: float, alone: float) -> int:
+        frames_ms, steps_ms = slower * frame_ms, {streams: slower * ms for streams, ms in steps.items()}
+        return real_time_streams(
+            DeviceCosts(codec(frame_ms=frames_ms), codec(frame_ms=alone * frames_ms), steps_ms), slots
+        )
+
+    held, careful = held_by(1.0, alone), held_by(1.0, 1.0)
+    assert 1 <= careful <= held <= slots
     assert held == 1 or max(step_ms(steps, held), held * frame_ms) <= SHARE * 80.0 + 1e-6
-    slower = {streams: 1.3 * ms for streams, ms in steps.items()}
-    assert real_time_streams(costs(codec_frame_ms=1.3 * frame_ms), slower, slots) <= held
+    assert held_by(1.3, alone) <= held

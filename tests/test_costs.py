@@ -162,3 +162,13 @@ def test_the_crowds_codec_is_known_before_there_is_a_crowd() -> None:
     for _ in range(100):
         model.codec_took(8, 32.0)
     assert model.cautious().codec_ms(8) == pytest.approx(32.0, rel=0.1)  # not 1.5 times as much
+
+
+def test_admission_learns_what_the_codec_costs_while_the_talker_rests() -> None:
+    model = CostModel(80.0)
+    model.codec_took(8, 16.0)
+    model.call_lasts(8, 24.0)
+    model.step_lasts(4, 20.0)
+    found = model.device()
+    assert [found.codec.codec_ms(8), found.codec_alone.codec_ms(8)] == pytest.approx([24.0, 16.0])
+    assert found.step_ms_of == {4: 20.0}
