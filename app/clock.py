@@ -82,7 +82,7 @@ CLOCK_RULES: Final[tuple[Rule, ...]] = (
         _duration,
     ),
     Rule(r"(?<![\w.,])(?P<minutes>\d{1,3})m(?= (?:timer|alarm)\b)", lambda f: _amount(f["minutes"], "minute")),
-    Rule(r"(?<![\w.:])(?P<minutes>\d{1,3}):(?P<seconds>[0-5]\d)(?= (?:left|remaining)\b)", _left),
+    Rule(r"(?<![\w.:])(?P<minutes>\d{1,3}):(?P<seconds>[0-5]\d)(?= (?:left(?! turn)|remaining)\b)", _left),
     Rule(r"(?<=\b[Nn]oon)[-\u2013](?=\d)|(?<=\b[Mm]idnight)[-\u2013](?=\d)", " to "),
     Rule(r"(?<=\d:\d\d) ?[-\u2013] ?(?=\d{1,2}:\d\d)", " to "),
     Rule(r"(?<![\w.:])(?P<low>1?\d) ?[-\u2013] ?(?P<high>1?\d) ?(?P<half>[aApP])(?:\.[mM]\.?|[mM]\b)", _hours),

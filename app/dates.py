@@ -137,7 +137,7 @@ NAME_RANGES: Final[tuple[Rule, ...]] = (
 DATE_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         rf"(?:{_ON_DATE}|(?P<weekday>\b(?:{_FULL_DAY})\.?,? ))(?P<month>0?[1-9]|1[0-2])/(?P<day>0?[1-9]|[12]\d|3[01])"
-        r"(?![\w/-]|[.,]\d)(?=[.,;:!?)]|\s*$| (?:at|from|and|to|by|or|we|you|I)\b)",
+        r"(?![\w/-]|[.,]\d)(?=[.,;:!?)]|\s*$| (?:at|from|we|you|I)\b)",
         _month_slash_day,
     ),
     Rule(
@@ -146,7 +146,10 @@ DATE_RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(r"(?<![\w./])(?P<first>\d{1,2})([/.-])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d\d)(?![\w/-]|\.\d)", _slashed),
     *NAME_RANGES,
-    Rule(rf"(?<=[\dtdh]) ?[-\u2013] ?(?=(?:{_ANY_MONTH})\b\.? \d)", " to "),
+    Rule(
+        rf"(?P<first>\b(?:{_ANY_MONTH})\b\.? \d{{1,2}}(?:st|nd|rd|th)?) ?[-\u2013] ?(?=(?:{_ANY_MONTH})\b\.? \d)",
+        lambda f: f"{f['first']} to ",
+    ),
     Rule(_WEEKDAY, lambda found: DAYS[found["weekday"].lower()]),
     Rule(
         rf"\b{_MONTH}[ -]{_DAY}(?: ?[-\u2013] ?(?P<to>[12]?\d|3[01]))?(?:(?:,? |-){_YEAR})?(?![\w:]|[.,]\d| ?%)",
@@ -156,25 +159,11 @@ DATE_RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"\b{_MONTH},? {_YEAR}(?![\w:]|[.,]\d)", _month_year),
     *_LOWER_CASE,
 )
-_OF_LIFE: Final = "|".join(
-    rf"(?<=\b{word} )"
-    for word in (
-        "the",
-        "The",
-        "early",
-        "late",
-        "mid",
-        "low",
-        "upper",
-        "high",
-        "his",
-        "her",
-        "their",
-        "in my",
-        "in your",
-        "in our",
-    )
-)
+_BEFORE_DECADE: Final = (
+    "the", "The", "early", "late", "mid", "low", "upper", "high", "his", "her", "their", "His", "Her", "Their", "in my",
+    "in your", "in our",
+)  # fmt: skip
+_OF_LIFE: Final = "|".join(rf"(?<=\b{words} )" for words in _BEFORE_DECADE)
 DECADE_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<=\d0s)[-\u2013](?=\d)", " to the "),
     Rule(

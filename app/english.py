@@ -91,7 +91,7 @@ def _out_of(found: Match) -> str:
 def _degrees(found: Match) -> str | None:
     """`98.6 F`, `-5C`, `at 68F`, `350F`: degrees without their sign; else it may be a seat."""
     number, before = found["number"], found.string[: found.start()]
-    hot = len(number) == 3 and not found["gap"]
+    hot = (len(number) == 3 and not found["gap"]) or (before.endswith(" to ") and float(number) > _LAST_ROW)
     if not (found["sign"] or "." in number or hot or _AT_DEGREES.search(before)):
         return None
     unit = "\u00b0" + found["scale"]
@@ -167,7 +167,9 @@ _BARE_TITLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Mt", "Lt", "Sgt",
 _NOUN: Final = re.compile(r" [a-z]")
 _COUNTED: Final = alternatives([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
 _OUT_OF: Final = "5|10|100"
-_AT_DEGREES: Final = re.compile(r"\b(?:at|to|around|about|above|below|under|over|near|[Ii]t['\u2019]s) $")
+_AT_DEGREES: Final = re.compile(r"\b(?:at|around|about|above|below|under|over|near|[Ii]t['\u2019]s) $")
+_LAST_ROW: Final = 60
+"""Of seats in an aeroplane, which are numbered like degrees: "go to 14C"."""
 _EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head|seat|item|piece)"
 _UNIT: Final = alternatives(UNITS)
 _BIG: Final = "(?: (?P<scale>thousand|million|billion|trillion)(?= ))?"

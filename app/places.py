@@ -34,7 +34,10 @@ _NUMBERED: Final = (
     "room", "route", "highway", "interstate", "flight", "suite", "apartment", "bus", "exit", "error", "boeing", "http",
 )  # fmt: skip
 """What is named by a number of three or four digits, which is read in pairs: room two oh four."""
-_ROAD: Final = r"\b(?:(?:I|US|SR|CR)-|(?:[Rr]oute|[Hh]ighway|[Ii]nterstate|Hwy|US|I) )\d{1,3}"
+_ROAD: Final = (
+    r"\b(?:(?:I|US|SR|CR)-|(?:[Rr]oute|[Hh]ighway|[Ii]nterstate|Hwy) "
+    r"|US (?=\d+(?: [NSEW]\b|[,;)]|\.?$| (?:and|at|for|from|in|to|toward|until)\b)))\d{1,3}"
+)
 
 
 def _street(found: Match) -> str:

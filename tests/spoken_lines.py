@@ -85,6 +85,7 @@ LINES: Final[dict[str, dict[str, str]]] = {
         ),
         "Flight 2490 is a Boeing 737-800.": "Flight twenty four ninety is a Boeing seven thirty seven eight hundred.",
         "Error 404, then HTTP 500.": "Error four oh four, then HTTP five hundred.",
+        "In US 500 firms left, not on US 101.": "In US five hundred firms left, not on US one oh one.",
         "The London\u2013Paris train, A\u2013Z": "The London-Paris train, A to Z",
         "Wind from the SE, not from St. Paul": "Wind from the southeast, not from Saint Paul",
     },
@@ -96,8 +97,9 @@ LINES: Final[dict[str, dict[str, str]]] = {
         "It's -5F here; it's 20 C there.": (
             "It's minus five degrees Fahrenheit here; it's twenty degrees Celsius there."
         ),
-        "Set it to 68F, bake at 350F, seat 14C.": (
-            "Set it to sixty eight degrees Fahrenheit, bake at three hundred fifty degrees Fahrenheit, seat fourteen C."
+        "Set it to 68F, bake at 350F, seat 14C; go to 14C.": (
+            "Set it to sixty eight degrees Fahrenheit, bake at three hundred fifty degrees Fahrenheit, seat "
+            "fourteen C; go to fourteen C."
         ),
         "From 60\u00b0-70\u00b0F, or 10\u00b0\u201315\u00b0C.": (
             "From sixty to seventy degrees Fahrenheit, or ten to fifteen degrees Celsius."
@@ -119,6 +121,7 @@ LINES: Final[dict[str, dict[str, str]]] = {
         "2m30s remaining": "two minutes thirty seconds remaining",
         "5:00 left on your 10-min timer.": "five minutes left on your ten minute timer.",
         "1:30 remaining": "one minute and thirty seconds remaining",
+        "Report - Mar 3, on 1/2 and 3/4": "Report - March third, on one half and three quarters",
         "Set an alarm for 7:15am Mon-Fri.": "Set an alarm for seven fifteen AM Monday to Friday.",
         "Open Mon-Fri and closed on Sun.": "Open Monday to Friday and closed on Sunday.",
         "Every Tue & Thu, sometimes Sat and Sun.": "Every Tuesday and Thursday, sometimes Saturday and Sunday.",
@@ -201,7 +204,9 @@ LINES: Final[dict[str, dict[str, str]]] = {
     "sports and scores": {
         "The Lakers beat the Celtics 112-108.": "The Lakers beat the Celtics one hundred twelve to one hundred eight.",
         "He ran 100m in 9.58s.": "He ran one hundred meters in nine point five eight seconds.",
-        "The 49ers and the 76ers came at 7ish.": "The forty niners and the seventy sixers came at sevenish.",
+        "In his 20s he ran; the 49ers and the 76ers came at 7ish.": (
+            "In his twenties he ran; the forty niners and the seventy sixers came at sevenish."
+        ),
         "Rated 4.5/5, 8/10 and 3/5 stars.": (
             "Rated four point five out of five, eight out of ten and three out of five stars."
         ),
