@@ -121,12 +121,13 @@ def _day(found: Match) -> str:
     return DAYS[found["day"].lower()] + last_dot(found)
 
 
+# Where a rule begins by looking back, it first looks whether a match may begin here at all: that costs far less.
 _LOWER_CASE: Final[tuple[Rule, ...]] = (
     Rule(rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b{_DAY} (?:of )?{_MAYBE_MONTH},? {_CLEAR_YEAR}", _day_month),
     Rule(rf"(?P<the>\b[Tt]he )?\b(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th) of {_MAYBE_MONTH}(?! \d)", _day_month),
-    Rule(rf"{_BEFORE_DATE}(?P<the>the )?{_DAY} {_MAYBE_MONTH}{_PHRASE_ENDS}", _day_month),
+    Rule(rf"(?=[\dt]){_BEFORE_DATE}(?P<the>the )?{_DAY} {_MAYBE_MONTH}{_PHRASE_ENDS}", _day_month),
     Rule(rf"\b{_MAYBE_MONTH} {_DAY},? {_CLEAR_YEAR}", _month_day),
-    Rule(rf"{_BEFORE_DATE}{_MAYBE_MONTH} {_DAY}(?![\w:/]|[.,]\d| ?%)", _month_day),
+    Rule(rf"(?=m){_BEFORE_DATE}{_MAYBE_MONTH} {_DAY}(?![\w:/]|[.,]\d| ?%)", _month_day),
     Rule(rf"\b{_MAYBE_MONTH} (?P<day>[12]?\d|3[01])(?:st|nd|rd|th){_PHRASE_ENDS}", _month_day),
 )
 """Months that are words too: with a year, or a day that can be nothing else."""
@@ -136,7 +137,8 @@ NAME_RANGES: Final[tuple[Rule, ...]] = (
 )
 DATE_RULES: Final[tuple[Rule, ...]] = (
     Rule(
-        rf"(?:{_ON_DATE}|(?P<weekday>\b(?:{_FULL_DAY})\.?,? ))(?P<month>0?[1-9]|1[0-2])/(?P<day>0?[1-9]|[12]\d|3[01])"
+        rf"(?=[\dMTWFS])(?:{_ON_DATE}|(?P<weekday>\b(?:{_FULL_DAY})\.?,? ))"
+        r"(?P<month>0?[1-9]|1[0-2])/(?P<day>0?[1-9]|[12]\d|3[01])"
         r"(?![\w/-]|[.,]\d)(?=[.,;:!?)]|\s*$| (?:at|from|we|you|I)\b)",
         _month_slash_day,
     ),
@@ -167,7 +169,7 @@ _OF_LIFE: Final = "|".join(rf"(?<=\b{words} )" for words in _BEFORE_DECADE)
 DECADE_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<=\d0s)[-\u2013](?=\d)", " to the "),
     Rule(
-        rf"(?:(?<!\w)(?P<number>(?:1[1-9]|20)\d0)|(?:{_OF_LIFE}|(?<=mid-)|(?<!\w){_APOSTROPHE})(?P<short>00|[2-9]0))"
+        rf"(?=[\d'\u2018\u2019])(?:(?<!\w)(?P<number>(?:1[1-9]|20)\d0)|(?:{_OF_LIFE}|(?<=mid-)|(?<!\w){_APOSTROPHE})(?P<short>00|[2-9]0))"
         rf"{_APOSTROPHE}?s\b",
         _decade,
     ),
@@ -190,10 +192,10 @@ SHORT_YEAR_RULES: Final[tuple[Rule, ...]] = (
 DAY_NAME_RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"\b(?P<day>{_ANY_DAY})\b(?=(?:,| ?&| and| or) (?:{_FULL_DAY})\b)", _day),
     Rule(rf"(?P<before>(?:day,|day ?&|day and|day or) )(?P<day>{_ANY_DAY})\b", lambda f: f["before"] + _day(f)),
-    Rule(r"(?:(?<=\b[Oo]n )|(?<=\b[Ee]very )|(?<=\b[Nn]ext )|(?<=\b[Uu]ntil ))(?P<day>Sun|Sat)\.", _day),
+    Rule(r"(?=S)(?:(?<=\b[Oo]n )|(?<=\b[Ee]very )|(?<=\b[Nn]ext )|(?<=\b[Uu]ntil ))(?P<day>Sun|Sat)\.", _day),
     Rule(rf"\b(?P<day>{alternatives(_CLEAR_DAYS)})\b(?![.'\u2019-])", _day),
     Rule(
-        r"(?:(?<=\b[Ii]n )|(?<=\b[Ss]ince )|(?<=\b[Uu]ntil )|(?<=\b[Ll]ast )|(?<=\b[Nn]ext )|(?<=early )|(?<=late ))"
+        r"(?=[A-Z])(?:(?<=\b[Ii]n )|(?<=[Ss]ince )|(?<=[Uu]ntil )|(?<=[Ll]ast )|(?<=[Nn]ext )|(?<=early )|(?<=late ))"
         rf"(?P<month>{alternatives(_CLEAR_MONTHS)})\b(?![.'\u2019-]| [A-Z])",
         lambda f: _LONG[f["month"].lower()],
     ),
