@@ -20,7 +20,7 @@ def picture(events: list[dict[str, Any]], until_ms: float) -> str:
     rows = {tid: index for index, tid in enumerate(sorted(names))}
     scale = WIDTH_PX / until_ms
     bottom = HEAD_PX + ROW_PX * len(rows)
-    parts = [_open(LABEL_PX + WIDTH_PX + 20, bottom + 30)]
+    parts = [_open(LABEL_PX + WIDTH_PX + 30, bottom + 30)]
     for tick in range(TICKS + 1):
         x = LABEL_PX + WIDTH_PX * tick / TICKS
         parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{HEAD_PX - 4}" y2="{bottom}" stroke="#e8e8e8"/>')
