@@ -9,6 +9,7 @@ import hypothesis
 import pytest
 
 from export.exporter import export_checkpoint
+from tests.cli_rig import Speak
 from tests.service_manager import Manager
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
@@ -30,6 +31,12 @@ def tiny_bundle(tiny_checkpoint: Path) -> Path:
     bundle = tiny_checkpoint.with_name("tiny-bundle")
     export_checkpoint(tiny_checkpoint, bundle)
     return bundle
+
+
+@pytest.fixture
+def speak(tiny_bundle: Path, tmp_path: Path) -> Speak:
+    """`speak`, with the small model, in an empty folder."""
+    return Speak(tiny_bundle, tmp_path)
 
 
 @pytest.fixture

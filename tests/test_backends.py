@@ -21,7 +21,8 @@ from engines.plan_files import Plan, PlanKey, bundle_hash, write_plan_set
 from export.attention_tensorrt import AttentionForm
 from export.lowering import Precision
 from export.tensorrt import FrameShape, TensorRtChoice, read_source
-from tests.fake_cuda import FakeCuda, FakeLoader
+from tests.fake_cuda import FakeCuda
+from tests.fake_tensorrt import FakeLoader
 from tests.tensorrt_plan import write_plan
 
 CONFIG = EngineConfig(slots=2, positions=48, prefill_rows=16, codec_chunk_frames=4, precision="fp32")

@@ -22,8 +22,8 @@ from engines.contract import End, Layout, Sampling
 from engines.errors import SpeechError
 from tests.daemon_rig import ServedFakeEngine, play, serving, settings, turn_until
 from tests.fake_engine import sine
+from tests.session_rig import ListSink
 from tests.test_daemon import process
-from tests.test_session import ListSink
 
 REPOSITORY = Path(__file__).parent.parent
 

@@ -15,7 +15,7 @@ from app.kept_audio import KeptAudio
 from app.sink import SinkError, to_pcm16
 from app.speaker import SpeakerSink
 from tests.fake_engine import sine
-from tests.test_speaker import FakeStream, FakeSystem
+from tests.fake_sound import FakeStream, FakeSystem
 
 
 @dataclass

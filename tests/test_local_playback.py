@@ -4,112 +4,26 @@ what they play. The engine is a fake, so that every sample is known."""
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
-import sys
 import time
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from app.daemon import Daemon
 from app.loudspeaker import Loudspeaker
 from app.sink import to_pcm16
-from tests.audio_world import file_devices, find_in, missing_for_pacing, no_devices, paced_device, recording
-from tests.daemon_rig import Client, ServedFakeEngine, play, serving, settings, turn_until
+from tests.audio_world import find_in, missing_for_pacing, no_devices, paced_device, recording
+from tests.daemon_rig import Client, ServedFakeEngine, play, turn_until
 from tests.fake_engine import sine
-
-REPOSITORY = Path(__file__).parent.parent
-WHOLE = """#!/bin/sh
-for argument; do echo "$argument"; done >"{root}/whole"
-exit 5
-"""
-
-
-@dataclass
-class Place:
-    """A checkout of the test's own, whose whole command only notes that it was called."""
-
-    root: Path
-    socket: Path
-
-    @property
-    def whole(self) -> list[str] | None:
-        """The arguments with which the whole command was called, if it was."""
-        file = self.root / "whole"
-        return file.read_text().splitlines() if file.exists() else None
-
-    def played(self) -> Any:
-        return np.fromfile(self.root / "tofile24.raw", "<i2")
-
-    @contextlib.asynccontextmanager
-    async def speak(self, *arguments: str, **options: Any) -> AsyncIterator[asyncio.subprocess.Process]:
-        given: dict[str, Any] = {"stdin": asyncio.subprocess.DEVNULL, **options}
-        process = await asyncio.create_subprocess_exec(
-            self.root / "scripts/speak", *arguments, stderr=asyncio.subprocess.PIPE, **given
-        )
-        try:
-            yield process
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.communicate()
-
-    @contextlib.asynccontextmanager
-    async def daemon(self, engine: ServedFakeEngine, **sections: Any) -> AsyncIterator[Daemon]:
-        bundle = str(self.root / "voice")
-        config = settings(voice={"bundle": bundle}, server={"socket": str(self.socket)}, **sections)
-        async with serving(config, engine) as daemon:
-            player = daemon.services.loudspeaker.player
-            await player._present.wait()
-            yield daemon
+from tests.playback_place import Place, is_sine, make_place, stretches, use
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    made = Place(tmp_path, tmp_path / "speakd.sock")
-    for folder in ("scripts", ".venv/bin", "voice"):
-        (tmp_path / folder).mkdir(parents=True)
-    for room in ("app", "engines"):
-        (tmp_path / room).symlink_to(REPOSITORY / room)
-    (tmp_path / "scripts/speak").write_bytes((REPOSITORY / "scripts/speak").read_bytes())
-    (tmp_path / "scripts/setup").write_text("#!/bin/sh\n")
-    (tmp_path / ".venv/bin/speak").write_text(WHOLE.format(root=tmp_path))
-    for script in ("scripts/speak", "scripts/setup", ".venv/bin/speak"):
-        (tmp_path / script).chmod(0o755)
-    (tmp_path / ".venv/bin/python").symlink_to(sys.executable)
-    (tmp_path / "voice/manifest.json").write_text("{}")
-    (tmp_path / "config.toml").write_text('[voice]\nbundle = "voice"\n')
-    use(file_devices(tmp_path), monkeypatch)
-    monkeypatch.setenv("SPEAKD_SOCKET", str(made.socket))
-    return made
-
-
-def use(world: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let children live in this world."""
-    for name in set(os.environ) - set(world):
-        monkeypatch.delenv(name)
-    for name, value in world.items():
-        monkeypatch.setenv(name, value)
-
-
-def stretches(samples: Any, silence: int = 2400) -> list[Any]:
-    """The pieces of sound between silences of a tenth of a second, or as many samples as said."""
-    loud = np.flatnonzero(samples)
-    cuts = np.flatnonzero(np.diff(loud) > silence) + 1
-    return [samples[piece[0] : piece[-1] + 1] for piece in np.split(loud, cuts) if len(piece)]
-
-
-def is_sine(samples: Any, frames: int) -> bool:
-    """Its first and last sample may be zero, and then not be seen."""
-    whole = to_pcm16(sine(frames))
-    return len(whole) - len(samples) <= 60 and find_in(whole, samples) is not None
+    return make_place(tmp_path, monkeypatch)
 
 
 def test_a_text_is_played_exactly(place: Place) -> None:

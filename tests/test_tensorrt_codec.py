@@ -15,7 +15,8 @@ from engines.tensorrt_codec import TensorRtCodec, codec_wants
 from export.attention_tensorrt import AttentionForm
 from export.lowering import Precision
 from export.tensorrt import FrameShape, TensorRtChoice, read_source
-from tests.fake_cuda import SCRATCH_BYTES, FakeCuda, FakeLoader
+from tests.fake_cuda import FakeCuda
+from tests.fake_tensorrt import SCRATCH_BYTES, FakeLoader
 from tests.tensorrt_plan import write_plan
 
 SLOTS, MOST, LENGTH = 3, 5, 12

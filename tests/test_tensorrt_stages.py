@@ -20,7 +20,8 @@ from export.attention_tensorrt import AttentionForm
 from export.exporter import export_checkpoint
 from export.lowering import Precision
 from export.tensorrt import FrameShape, TensorRtChoice, TensorRtSource, read_source
-from tests.fake_cuda import FakeCuda, FakeLoader
+from tests.fake_cuda import FakeCuda
+from tests.fake_tensorrt import FakeLoader
 from tests.tensorrt_machine import FORMS, NEEDS_OPSET_24
 from tests.tensorrt_plan import write_plan
 from tests.tiny_checkpoint import write_checkpoint

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,24 +19,9 @@ from hypothesis import strategies as st
 from app.bundle_reader import BundleReader, Reader
 from app.executor import BoundedExecutor, ExecutorFullError
 from app.session_doors import FrontEnd
-from app.text_messages import (
-    ANSWERS,
-    MOST_BYTES,
-    REQUESTS,
-    Begin,
-    Done,
-    Failed,
-    Feed,
-    Finish,
-    Forget,
-    Open,
-    Pieces,
-    receive,
-    send,
-)
+from app.text_messages import Begin
 from app.text_piece import TextPiece
 from app.text_process import TextProcess, TextWorkerError
-from app.text_worker import TextWorker
 from engines.errors import BundleError
 
 STORY = "Dr. Smith left at 7:05 p.m. on Nov. 3rd, 1999; it cost $3.50. Was it far? It was 12 km.\n\nSee chapter IV."
@@ -210,19 +194,6 @@ def test_what_is_released_is_forgotten(process: TextProcess, tiny_bundle: Path) 
         reader.front_end("english")
 
 
-def test_the_worker_holds_what_was_begun_and_nothing_more(tiny_bundle: Path) -> None:
-    worker = TextWorker()
-    assert worker.answer(Open(1, str(tiny_bundle))) == Done()
-    for stream in range(50):
-        assert worker.answer(Begin(stream, 1, "auto")) == Done()
-        assert isinstance(worker.answer(Feed(stream, STORY)), Pieces)
-        assert worker.answer(Forget(stream)) == Done()
-    assert not worker._streams
-    answer = worker.answer(Finish(3))
-    assert isinstance(answer, Failed)
-    assert answer.kind == "internal"
-
-
 def test_a_full_queue_refuses_and_keeps_its_order(tiny_bundle: Path) -> None:
     pool = BoundedExecutor("text", workers=1, max_waiting=3)
     process = TextProcess(pool, patience_s=30.0)
@@ -287,22 +258,3 @@ def test_it_ends_with_its_daemon_however_that_ends(tiny_bundle: Path) -> None:
         daemon.kill()
     while not is_gone(worker):  # the run's own limit bounds it
         time.sleep(0.001)
-
-
-def test_messages_are_bounded() -> None:
-    left, right = socket.socketpair()
-    with left, right:
-        send(left, Feed(1, "caf\u00e9"))
-        assert receive(right, REQUESTS) == Feed(1, "caf\u00e9")
-        piece = TextPiece(ids=(1, 2), ends_segment=True, text="a", span=(0, 1))
-        send(right, Pieces([piece]))
-        assert receive(left, ANSWERS) == Pieces([piece])
-        with pytest.raises(ValueError, match="are the most"):
-            send(left, Feed(1, "x" * MOST_BYTES))
-        left.sendall((MOST_BYTES + 1).to_bytes(4, "little"))
-        with pytest.raises(ValueError, match="are the most"):
-            receive(right, REQUESTS)
-        left.sendall(b"\x05\x00")
-        left.close()
-        with pytest.raises(EOFError):
-            receive(right, REQUESTS)

@@ -1,0 +1,103 @@
+"""TensorRT's border without a GPU: engines run by ONNX Runtime on the memory of `FakeCuda`.
+
+Purpose: load a set's ONNX files in the place of built engines, bind addresses, check shapes against the profiles, and
+put each run on a stream, where it is done when the stream's order allows it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime as ort
+
+from engines.cuda_api import Stream
+from engines.errors import PlanError
+from engines.plan_files import Plan, PlanGraph
+from engines.tensorrt_contract import profile_of
+from tests.fake_cuda import FakeCuda
+
+SCRATCH_BYTES = 512
+
+
+class FakeLoader:
+    """Loads a set's ONNX files in the place of built engines."""
+
+    def __init__(self, cuda: FakeCuda) -> None:
+        self._cuda = cuda
+
+    def load(self, plan: Plan, graph: PlanGraph) -> FakeEngine:
+        return FakeEngine(self._cuda, plan.folder / graph.file, graph)
+
+
+class FakeEngine:
+    """One graph in ONNX Runtime."""
+
+    scratch_bytes = SCRATCH_BYTES
+
+    def __init__(self, cuda: FakeCuda, path: Path, graph: PlanGraph) -> None:
+        options = ort.SessionOptions()
+        options.log_severity_level = 3
+        options.intra_op_num_threads = 1
+        self.session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self.graph, self.cuda = graph, cuda
+        self.inputs = {value.name: value for value in self.session.get_inputs()}
+        self.outputs = [value.name for value in self.session.get_outputs()]
+        self.names = frozenset((*self.inputs, *self.outputs))
+
+    def context(self, scratch: int, shapes: Mapping[str, tuple[int, ...]], stream: Stream) -> FakeContext:
+        self.cuda.check(scratch, SCRATCH_BYTES)
+        return FakeContext(self, profile_of(self.graph, shapes), shapes)
+
+
+class FakeContext:
+    """One use of a graph."""
+
+    def __init__(self, engine: FakeEngine, profile: int, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self._engine, self._profile = engine, profile
+        self._addresses: dict[str, int] = {}
+        self._shapes = {name: tuple(value.shape) for name, value in engine.inputs.items()}
+        self.shape(shapes)
+
+    def bind(self, addresses: Mapping[str, int]) -> None:
+        assert self._engine.names <= addresses.keys(), self._engine.names - addresses.keys()
+        self._addresses = {name: addresses[name] for name in self._engine.names}
+
+    def shape(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        if profile_of(self._engine.graph, shapes) != self._profile:
+            raise PlanError("another profile than the context's")
+        for name, shape in shapes.items():
+            fixed = [(size, told) for size, told in zip(shape, self._engine.inputs[name].shape, strict=True)]
+            assert all(size == told for size, told in fixed if isinstance(told, int)), name
+            self._shapes[name] = shape
+
+    def enqueue(self, stream: Stream) -> None:
+        addresses, shapes = dict(self._addresses), dict(self._shapes)
+        self._engine.cuda.put(stream, self._engine.graph.role, lambda: self._run(addresses, shapes))
+
+    def _run(self, addresses: dict[str, int], shapes: dict[str, tuple[int, ...]]) -> None:
+        given = {}
+        for name, value in self._engine.inputs.items():
+            kind = np.dtype(_KINDS[value.type])
+            given[name] = self._memory(addresses[name], shapes[name], kind).copy()
+        for name, made in zip(self._engine.outputs, self._engine.session.run(None, given), strict=True):
+            self._memory(addresses[name], made.shape, made.dtype)[...] = made
+
+    def _memory(self, address: int, shape: tuple[int, ...], kind: np.dtype[Any]) -> npt.NDArray[Any]:
+        size = int(np.prod(shape)) * kind.itemsize
+        assert address % 8 == 0
+        self._engine.cuda.check(address, size)
+        raw = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+        return raw.view(kind).reshape(shape)
+
+
+_KINDS = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+}
