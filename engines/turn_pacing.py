@@ -48,13 +48,18 @@ class TurnPacing:
         self._delays = 0 if rows else self._delays + 1
 
     def _spare_ms(self, turns: Iterable[Turn], now: float) -> float:
-        """How long the next step can wait before somebody's sound runs out."""
+        """How long the next step can wait before somebody's sound runs out.
+
+        Who is not heard in real time may go along in that step, and so does whoever has a prompt run now.
+        """
+        stepping = [turn for turn in turns if turn.room or turn.prompt is not None]
         ahead_ms = {
             turn.slot: self._ahead_ms(turn, now)
-            for turn in turns
+            for turn in stepping
             if turn.room and turn.utterance.realtime and turn.utterance.progress.frames
         }
-        ran_ms = step_ms(self._costs.step_ms_of(), len(ahead_ms))
+        slots = [turn.slot for turn in stepping]
+        ran_ms = step_ms(self._costs.step_ms_of(), max(slots) + 1 - min(slots)) if slots else 0.0
         return slack_ms(ahead_ms, self._costs.snapshot(), batching=self._batching) - ran_ms - self._margin_ms
 
     def _ahead_ms(self, turn: Turn, now: float) -> float:

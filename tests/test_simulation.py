@@ -133,6 +133,22 @@ def test_who_fetches_late_what_lay_ready_breaks_nobody(device: Device, deaf: int
     assert streams[-1].late_ms <= 0.0
 
 
+def test_a_step_is_as_long_as_files_that_go_along_make_it() -> None:
+    """Found at random: two begin at once, and the step between their first frames and the next takes files along."""
+    streams = [
+        Stream(58, 1310.0),
+        Stream(126, 697.0, Pace.FAST),
+        Stream(18, 2658.0, Pace.FAST, deaf_ms=1500.0, leaves_after_ms=829.0),
+        Stream(34, 3168.0),
+        Stream(141, 675.0, deaf_ms=1500.0, leaves_after_ms=2699.0),
+        Stream(143, 3684.0),
+        Stream(105, 1904.0, leaves_after_ms=2630.0),
+        Stream(23, 3564.0, Pace.FAST),
+    ]
+    Simulation(in_earnest(ORIN_NANO), max_waiting=4).run(streams)
+    assert worst_late_ms([stream for stream in streams if not stream.deaf_ms]) <= 0.0
+
+
 def test_files_take_what_is_left_and_are_not_forgotten() -> None:
     simulation = Simulation(AGX_ORIN)
     heard = some(12, seed=1)
