@@ -16,13 +16,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from engines.chunk_policy import Costs
+from engines.chunk_policy import COMPANY, Costs
 
 SHARE: Final = 0.85
 """Of the time, that the talker, or in a burst the codec, may be busy."""
 _CODEC_SHARE: Final = 0.75  # that the codec may in the long run
 BLOCK_FRAMES: Final = 8
-"""Of a codec call under load: what is gathered when many speak."""
+"""Of each stream in a codec call under load: what is gathered when many speak."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +37,33 @@ class DeviceCosts:
     """The duration of a step beside codec calls, by the streams in it; empty where nothing was measured."""
 
 
-def real_time_streams(costs: DeviceCosts, slots: int) -> int:
-    """The most streams, 1 to `slots`.
+def real_time_streams(costs: DeviceCosts, slots: int, *, batching: bool) -> int:
+    """The most streams, 1 to `slots`; `batching`: whether the codec serves several in one call.
 
     Sizes of steps that were not measured lie on a line between the nearest that were. Where no step was measured,
     nothing is known, and the answer is all slots.
     """
     if not costs.step_ms_of:
         return slots
-    most = max(1, min(slots, int(SHARE * costs.codec.frame_ms / max(_decoding_ms(costs.codec), 1e-9))))
-    while most > 1 and not _holds(costs, most):
+    frames = BLOCK_FRAMES * (COMPANY if batching else 1.0)
+    codec_ms, alone_ms = (of.codec_frame_ms + of.codec_call_ms / frames for of in (costs.codec, costs.codec_alone))
+    most = max(1, min(slots, int(SHARE * costs.codec.frame_ms / max(codec_ms, 1e-9))))
+    while most > 1 and not _holds(costs, most, codec_ms, alone_ms):
         most -= 1
     return most
 
 
-def _holds(costs: DeviceCosts, streams: int) -> bool:
-    """Whether so many can be spoken, in a burst and in the long run."""
+def _holds(costs: DeviceCosts, streams: int, codec_ms: float, alone_ms: float) -> bool:
+    """Whether so many can be spoken, in a burst and in the long run.
+
+    `codec_ms`, `alone_ms`: what a frame costs the codec under load, beside the talker and without it.
+    """
     frame_ms = costs.codec.frame_ms
-    stepping_ms, decoding_ms = step_ms(costs.step_ms_of, streams), streams * _decoding_ms(costs.codec)
-    if max(stepping_ms, decoding_ms) > SHARE * frame_ms:
+    stepping_ms = step_ms(costs.step_ms_of, streams)
+    if max(stepping_ms, streams * codec_ms) > SHARE * frame_ms:
         return False
-    alone_ms = streams * _decoding_ms(costs.codec_alone)
-    return alone_ms + stepping_ms / frame_ms * (decoding_ms - alone_ms) <= _CODEC_SHARE * frame_ms
-
-
-def _decoding_ms(costs: Costs) -> float:
-    """What a frame costs the codec under load."""
-    return costs.codec_ms(BLOCK_FRAMES) / BLOCK_FRAMES
+    mixed_ms = alone_ms + stepping_ms / frame_ms * (codec_ms - alone_ms)
+    return streams * mixed_ms <= _CODEC_SHARE * frame_ms
 
 
 def step_ms(step_ms_of: Mapping[int, float], streams: int) -> float:

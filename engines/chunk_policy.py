@@ -24,7 +24,8 @@ from typing import Final
 
 _EPSILON_MS: Final = 1e-6
 _WORTH: Final = 4.0  # frames' cost over their call's, from where on a larger block saves little
-_COMPANY: Final = 2.0  # streams to a call where calls may have company; more on a device whose calls are dear
+COMPANY: Final = 2.0
+"""Streams to a call where calls may have company; more on a device whose calls are dear."""
 _KEPT_UP: Final = 0.95  # of the time that the codec may be busy where it only just keeps pace
 _HORIZON_BLOCKS: Final = 8  # of the largest size: what is played through; costs are not known better than that
 
@@ -52,7 +53,7 @@ class Costs:
         `batching`: some of them in one call.
         """
         frames = max(speaking, 1)
-        calls = max(frames / _COMPANY, 1.0) if batching else frames
+        calls = max(frames / COMPANY, 1.0) if batching else frames
         return Costs(self.frame_ms, self.step_ms, self.codec_call_ms * calls, self.codec_frame_ms * frames)
 
 

@@ -211,7 +211,7 @@ class SpeechEngine:
 
     def _held(self) -> int:
         """Real-time utterances this device holds, by what it costs now."""
-        return real_time_streams(self._costs.device(), self._config.slots)
+        return real_time_streams(self._costs.device(), self._config.slots, batching=self._config.codec_batching)
 
     def _check_bounds(self, request: SpeechRequest) -> None:
         if request.max_frames is not None and request.max_frames < 1:

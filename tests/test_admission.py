@@ -22,7 +22,7 @@ def steady(steps: dict[int, float], call_ms: float = 0.0, frame_ms: float = 0.0)
 
 
 def test_nothing_known_is_no_reason_to_refuse() -> None:
-    assert real_time_streams(steady({}, 9.0, 99.0), SLOTS) == SLOTS
+    assert real_time_streams(steady({}, 9.0, 99.0), SLOTS, batching=True) == SLOTS
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_nothing_known_is_no_reason_to_refuse() -> None:
 def test_the_dearer_of_talker_and_codec_decides(
     call_ms: float, frame_ms: float, steps: dict[int, float], held: int
 ) -> None:
-    assert real_time_streams(steady(steps, call_ms, frame_ms), SLOTS) == held
+    assert real_time_streams(steady(steps, call_ms, frame_ms), SLOTS, batching=False) == held
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,13 @@ def test_the_codec_is_slowed_down_for_as_long_as_the_talker_works(
     frame_ms: float, alone_ms: float, step: float, held: int
 ) -> None:
     costs = DeviceCosts(codec(frame_ms=frame_ms), codec(frame_ms=alone_ms), {1: step, SLOTS: step})
-    assert real_time_streams(costs, SLOTS) == held
+    assert real_time_streams(costs, SLOTS, batching=True) == held
+
+
+def test_neighbours_share_a_call() -> None:
+    costs = steady({1: 6.0, SLOTS: 20.0}, 16.0, 3.0)
+    assert real_time_streams(costs, SLOTS, batching=True) == 15  # two to a call: 4 ms a frame
+    assert real_time_streams(costs, SLOTS, batching=False) == 12  # 5 ms
 
 
 @given(
@@ -69,7 +75,7 @@ def test_what_is_held_fits_the_time(steps: dict[int, float], frame_ms: float, al
     def held_by(slower: float, alone: float) -> int:
         frames_ms, steps_ms = slower * frame_ms, {streams: slower * ms for streams, ms in steps.items()}
         return real_time_streams(
-            DeviceCosts(codec(frame_ms=frames_ms), codec(frame_ms=alone * frames_ms), steps_ms), slots
+            DeviceCosts(codec(frame_ms=frames_ms), codec(frame_ms=alone * frames_ms), steps_ms), slots, batching=True
         )
 
     held, careful = held_by(1.0, alone), held_by(1.0, 1.0)
