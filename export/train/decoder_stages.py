@@ -1,4 +1,4 @@
-"""The last stages of the codec's decoder, when the talker is there: it learns from the talker's codes, and is cleaned.
+"""The last stages of the codec's decoder, when the talker is there: learning from its codes, and to begin in silence.
 
 Knows: their order and what lies on disk. Does not know: how any of them works inside.
 """
@@ -13,18 +13,15 @@ import torch
 from numpy.typing import NDArray
 
 from export.train import code_store, sound_store, tokenizer_files
-from export.train.balance_codec import Heard, balance
 from export.train.codec import Decoder
-from export.train.codec_checks import silent_stretches
 from export.train.foretold import foretell
 from export.train.job import STREAMING, Job
 from export.train.layout import Layout
 from export.train.polish_codec import PolishPlan, learn_to_begin, settle_last_layer
-from export.train.shape import VoiceShape
 from export.train.talker import Voice
 from export.train.train_decoder import DecoderPlan, Spoken, train
 
-FEW = 40  # utterances of a speaker, at most: enough to clean a decoder by
+FEW = 40  # utterances of a speaker, at most, from which it learns to begin
 
 
 def foretell_codes(job: Job, weights: dict[str, torch.Tensor]) -> None:
@@ -45,7 +42,7 @@ def foretell_codes(job: Job, weights: dict[str, torch.Tensor]) -> None:
 
 
 def finish_decoder(job: Job, decoder: Decoder) -> None:
-    """Take the click from a stream's beginning, train on true and foretold codes, and clean what that leaves."""
+    """Take the click from a stream's beginning, train on true and foretold codes, and settle what that leaves."""
     speakers = [_spoken(job, speaker) for speaker in job.speakers]
     few = [one for spoken in speakers for one in spoken[:: -(-len(spoken) // FEW) or 1]]
     state = job.folder / "decoder.pt"
@@ -53,13 +50,7 @@ def finish_decoder(job: Job, decoder: Decoder) -> None:
         _learn_to_begin(job, decoder.cpu(), [one.codes for one in few])
     plan = DecoderPlan(job.seconds("decoder"), seed=job.seed)
     train(decoder.to(job.device), speakers, plan, job.shape, state, job.report)
-    clean(decoder.cpu(), few, job.shape)
-
-
-def clean(decoder: Decoder, few: list[Spoken], shape: VoiceShape) -> None:
-    """No tone in silence, no click where a stream begins."""
-    balance(decoder, [_heard(one, shape) for one in few])
-    settle_last_layer(decoder, [one.codes for one in few], PolishPlan().pull)
+    settle_last_layer(decoder.cpu(), [one.codes for one in few], PolishPlan().pull)
 
 
 def _spoken(job: Job, speaker: str) -> list[Spoken]:
@@ -78,12 +69,3 @@ def _learn_to_begin(job: Job, decoder: Decoder, utterances: list[NDArray[np.int6
     each = (3.0, 4.0)  # per second of budget; a core makes 10 and 6 of them in one
     steps = tuple(min(most, int(seconds * count)) for most, count in zip(full.steps, each, strict=True))
     learn_to_begin(decoder, utterances, replace(full, steps=steps, seed=job.seed), job.report)
-
-
-def _heard(one: Spoken, shape: VoiceShape) -> Heard:
-    """Codes, and where the sound is silent."""
-    silent = np.zeros(len(one.codes) * shape.frame_samples, np.bool_)
-    wave = one.sound.wave[: len(silent)]
-    for stretch in silent_stretches(wave, shape.sample_rate):
-        silent[stretch] = True
-    return one.codes, silent

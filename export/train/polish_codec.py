@@ -36,7 +36,7 @@ class PolishPlan:
     rate: float = 1.5e-3
     begins: int = 32
     stretches: int = 6
-    pull: float = 1.0
+    pull: float = 0.03
     seed: int = 3
 
 
