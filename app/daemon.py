@@ -202,9 +202,11 @@ class Daemon:
         except SpeechError as error:
             _log.error("the configuration was refused; the old one stands", error=str(error))
             self.services.metrics.reloaded("refused")
+            self.pulse.refused = str(error)
         else:
             logs.set_up(self.services.config.log)
             self.services.metrics.reloaded("done")
+            self.pulse.refused = ""
             voices = self.services.voices
             _log.info("reloaded", voices=voices.names if voices else [], need_a_restart=skipped)
         self.notify.ready(self.pulse.summary())

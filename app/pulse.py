@@ -38,6 +38,8 @@ class Pulse:
         """What is being done before the first client can be served."""
         self.building = ""
         """A plan that is being built while clients are served, and how far it is."""
+        self.refused = ""
+        """Why the configuration was not taken over when it was last read again."""
         self._progress: dict[str, tuple[int, float]] = {}
         """Of each pool at work: tasks it has done, and since when no more."""
 
@@ -74,7 +76,8 @@ class Pulse:
         voices = self._services.voices
         names = ", ".join(voices.names[:4]) if voices else "none"
         building = f"; {self.building}" if self.building else ""
-        return f"{gate.contexts} contexts on {gate.sockets} sockets; voices: {names}{building}"
+        refused = f"; reload refused: {self.refused}" if self.refused else ""
+        return f"{gate.contexts} contexts on {gate.sockets} sockets; voices: {names}{building}{refused}"
 
     async def beat(self, stop: Callable[[], None]) -> None:
         """Go on until cancelled; `stop` is called when an engine has failed."""

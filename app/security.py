@@ -85,16 +85,15 @@ def open_tls(config: Config) -> ssl.SSLContext | None:
 
 def _read_token(config: Config) -> str | None:
     """The token of the configured file, else of the service manager's credential."""
-    name = config.security.token_file
+    directory = os.environ.get("CREDENTIALS_DIRECTORY")
+    name = config.security.token_file or (str(Path(directory) / CREDENTIAL) if directory else "")
     if not name:
-        directory = os.environ.get("CREDENTIALS_DIRECTORY")
-        credential = Path(directory) / CREDENTIAL if directory else None
-        if credential is None or not credential.exists():
-            return None
-        name = str(credential)
+        return None
     try:
         token = Path(name).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, FileNotFoundError) and not config.security.token_file:
+            return None  # a unit without a token
         raise ConfigError(f"cannot read security.token_file '{name}': {error}") from None
     if len(token) < _SHORTEST_TOKEN:
         raise ConfigError(

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _AGAIN_S: Final = 1.0
 """Between attempts to begin a worker that does not start."""
+_BEGIN_S: Final = 30.0
+"""A worker's first answer may take this much longer: on a starved machine Python alone takes seconds to begin."""
 _END_S: Final = 0.2
 _LOST: Final = "the process that reads text died under way, and another was begun; start the context again"
 _log: Final = structlog.stdlib.get_logger("speakd")
@@ -65,6 +67,7 @@ class TextProcess:
         """`patience_s`: a worker that takes longer for one request is taken for stuck, and killed."""
         self._pool = pool
         self._patience_s = patience_s
+        self._begun = False
         self._process: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None
         self._asking = threading.Lock()
@@ -162,7 +165,7 @@ class TextProcess:
         if self._ending:
             raise TextWorkerError("the daemon is stopping")
         ours, theirs = socket.socketpair()
-        ours.settimeout(self._patience_s)
+        ours.settimeout(self._patience_s + _BEGIN_S)
         with theirs:
             environment = environment_for_children()
             environment["OPENBLAS_NUM_THREADS"] = "1"  # it computes nothing
@@ -176,6 +179,7 @@ class TextProcess:
             )
         self._link = ours
         self._life += 1
+        self._begun = False
         self._errands.clear()
         try:
             for number, bundle in tuple(self._bundles.items()):
@@ -191,17 +195,23 @@ class TextProcess:
         """Raises `TextWorkerError`; the worker is gone then."""
         if self._link is None:
             raise TextWorkerError(_LOST)
+        waited_s = self._link.gettimeout()
         try:
             send(self._link, request)
-            return receive(self._link, ANSWERS)
+            answer = receive(self._link, ANSWERS)
         except TimeoutError:
             self._bury("it hung")
             raise TextWorkerError(
-                f"the process that reads text was stuck for {self._patience_s:g} s and was ended; send other text"
+                f"the process that reads text was stuck for {waited_s:g} s and was ended; send other text"
             ) from None
         except (OSError, EOFError):
             self._bury("it died")
             raise TextWorkerError("the daemon is stopping" if self._ending else _LOST) from None
+
+        if not self._begun:
+            self._begun = True
+            self._link.settimeout(self._patience_s)
+        return answer
 
     def _bury(self, how: str) -> None:
         """The worker is of no use any more."""

@@ -68,6 +68,13 @@ def test_the_service_managers_credential(tmp_path: Path, monkeypatch: pytest.Mon
     assert open_guard(settings()).knows(TOKEN)
 
 
+def test_a_credential_that_cannot_be_read_is_not_a_missing_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    (tmp_path / "token").mkdir()  # root may read any file
+    with pytest.raises(ConfigError, match="cannot read"):
+        open_guard(settings())
+
+
 def test_a_short_or_missing_token_is_refused_without_showing_it(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("hunter2")

@@ -134,5 +134,13 @@ def test_a_reload_is_told(manager: Manager, tmp_path: Path) -> None:
             assert manager.heard[0] == "RELOADING=1"
             assert manager.heard.index("READY=1") > 1
             assert daemon.services.config.server.ahead_ms == 500
+            for text, told in (("[server", "reload refused: "), ("", "")):
+                file.write_text(text)
+                manager.heard.clear()
+                daemon.reload()
+                await turn_until(lambda: "READY=1" in manager.listen())
+                (status,) = (word for word in manager.heard if word.startswith("STATUS="))
+                assert told in status
+                assert ("reload refused" in status) == bool(told)
 
     play(scenario())
