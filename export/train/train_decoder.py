@@ -41,6 +41,7 @@ class DecoderPlan:
     """Budget in seconds; batch of crops of `frames` frames, `begins` of them from the start of an utterance.
 
     The first `context` frames of the other crops are not judged: what came before them is unknown to the decoder.
+    A share of `brief` steps hears utterances too short for a crop, `brief_batch` of them: a voice says "Yes." too.
     """
 
     budget: float
@@ -50,6 +51,9 @@ class DecoderPlan:
     begins: int = 2
     frames: int = 20
     context: int = 3
+    brief: float = 0.3
+    brief_batch: int = 14
+    brief_frames: tuple[int, int] = (8, 14)
     foretold: float = 0.5
     mel: float = 1.5
     spectral: float = 0.5
@@ -61,32 +65,62 @@ class DecoderPlan:
     save_every: float = 300.0
 
 
+@dataclass(frozen=True)
+class Crops:
+    """Codes [B, G, frames] and sound [B, S] of stretches; the first `begins` are from the start of an utterance."""
+
+    codes: Tensor
+    wave: Tensor
+    begins: int
+
+    def to(self, device: torch.device) -> Crops:
+        """The same on another device."""
+        return Crops(self.codes.to(device), self.wave.to(device), self.begins)
+
+
 def crops(
-    speakers: list[list[Spoken]], plan: DecoderPlan, shape: VoiceShape, draw: np.random.Generator
-) -> tuple[Tensor, Tensor]:
-    """Codes [B, G, frames] and sound [B, S] of random stretches; every speaker's utterances must suffice for one."""
+    speakers: list[list[Spoken]], count: int, frames: int, begins: int, plan: DecoderPlan, shape: VoiceShape,
+    draw: np.random.Generator,
+) -> Crops:  # fmt: skip
+    """Random stretches; every utterance must have that many frames."""
     size = shape.frame_samples
-    waves = np.zeros((plan.batch, plan.frames * size), np.float32)
-    codes = np.zeros((plan.batch, shape.code_groups, plan.frames), np.int64)
-    for row in range(plan.batch):
+    waves = np.zeros((count, frames * size), np.float32)
+    codes = np.zeros((count, shape.code_groups, frames), np.int64)
+    for row in range(count):
         spoken = speakers[int(draw.integers(len(speakers)))]
         one = spoken[int(draw.integers(len(spoken)))]
-        latest = len(one.codes) - plan.frames
-        first = int(draw.integers(2)) if row < plan.begins else int(draw.integers(latest + 1))
+        latest = len(one.codes) - frames
+        first = int(draw.integers(2)) if row < begins else int(draw.integers(latest + 1))
         start = min(first, latest)
         chosen = one.foretold if draw.random() < plan.foretold else one.codes
-        codes[row] = chosen[start : start + plan.frames].T
-        wave = one.sound.wave[start * size : (start + plan.frames) * size]
+        codes[row] = chosen[start : start + frames].T
+        wave = one.sound.wave[start * size : (start + frames) * size]
         waves[row, : len(wave)] = wave
-    return torch.from_numpy(codes), torch.from_numpy(waves)
+    return Crops(torch.from_numpy(codes), torch.from_numpy(waves), begins)
 
 
-def loss_of(made: Tensor, wanted: Tensor, plan: DecoderPlan, shape: VoiceShape, step: int) -> Tensor:
+def batch(speakers: list[list[Spoken]], plan: DecoderPlan, shape: VoiceShape, draw: np.random.Generator) -> Crops:
+    """What one step hears: crops amid utterances, or the beginnings of brief ones."""
+    frames = int(draw.integers(*plan.brief_frames))
+    brief = [[one for one in spoken if frames <= len(one.codes) < plan.frames] for spoken in speakers]
+    brief = [spoken for spoken in brief if spoken]
+    long = [[one for one in spoken if len(one.codes) >= plan.frames] for spoken in speakers]
+    long = [spoken for spoken in long if spoken]
+    if brief and (not long or draw.random() < plan.brief):
+        return crops(brief, plan.brief_batch, frames, plan.brief_batch, plan, shape, draw)
+    if not long:
+        raise ValueError(f"no utterance has {frames} frames to learn from")
+    return crops(long, plan.batch, plan.frames, plan.begins, plan, shape, draw)
+
+
+def loss_of(made: Tensor, heard: Crops, plan: DecoderPlan, shape: VoiceShape, step: int) -> Tensor:
     """Everything that is wrong with the sound [B, S] of one batch of crops."""
-    judged, begins = plan.context * shape.frame_samples, plan.begins
-    share = begins / plan.batch
+    wanted, begins = heard.wave, heard.begins
+    judged, share = plan.context * shape.frame_samples, begins / len(wanted)
     total = torch.zeros((), device=made.device)
     for rows, since, weight in ((slice(begins), 0, share), (slice(begins, None), judged, 1 - share)):
+        if not weight:
+            continue
         a, b = made[rows, since:], wanted[rows, since:]
         bands = mel(a, b, FLOOR, shape.sample_rate)
         total = total + weight * (plan.spectral * spectral(a, b, FLOOR) + plan.mel * bands)
@@ -115,18 +149,16 @@ def train(
         opt.load_state_dict(state["opt"])
         average.values, average.count = state["average"], state["done"]
         done, spent = state["done"], state["spent"]
-    usable = [[one for one in spoken if len(one.codes) >= plan.frames] for spoken in speakers]
-    usable = [spoken for spoken in usable if spoken]
     saved, mean = spent, 0.0
-    while usable and spent < plan.budget:
+    while spent < plan.budget:
         began = time.monotonic()
         fall = 0.5 * (1 + math.cos(math.pi * spent / plan.budget))
         for group in opt.param_groups:
             group["lr"] = plan.rate * min(1.0, (done + 1) / plan.warm_up) * (0.02 + 0.98 * fall)
-        codes, wave = crops(usable, plan, shape, np.random.default_rng((plan.seed, done)))
+        heard = batch(speakers, plan, shape, np.random.default_rng((plan.seed, done))).to(device)
         with torch.autocast(device.type, torch.bfloat16):
-            made = decoder.unclamped(codes.to(device)).float()
-        loss = loss_of(made, wave.to(device), plan, shape, done)
+            made = decoder.unclamped(heard.codes).float()
+        loss = loss_of(made, heard, plan, shape, done)
         opt.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(moving, 3.0)
