@@ -67,7 +67,6 @@ class TextProcess:
         """`patience_s`: a worker that takes longer for one request is taken for stuck, and killed."""
         self._pool = pool
         self._patience_s = patience_s
-        self._begun = False
         self._process: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None
         self._asking = threading.Lock()
@@ -179,7 +178,6 @@ class TextProcess:
             )
         self._link = ours
         self._life += 1
-        self._begun = False
         self._errands.clear()
         try:
             for number, bundle in tuple(self._bundles.items()):
@@ -208,8 +206,7 @@ class TextProcess:
             self._bury("it died")
             raise TextWorkerError("the daemon is stopping" if self._ending else _LOST) from None
 
-        if not self._begun:
-            self._begun = True
+        if waited_s != self._patience_s:  # it has begun
             self._link.settimeout(self._patience_s)
         return answer
 

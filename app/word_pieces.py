@@ -26,7 +26,7 @@ Symbols = Callable[..., tuple[str, tuple[int, ...]]]
 
 _ENOUGH_TO_GUESS: Final = 32
 """Characters of a segment that show its language; before them nothing is given out."""
-_BETWEEN_WORDS: Final = re.compile(r"(?<!\S)([a-z']+)[,;:]?(\s)(?=([a-z']+)[,;:]?\s)")
+_BETWEEN_WORDS: Final = re.compile(r"(?<!\S)('?[a-z][a-z']*)[,;:]?(\s)(?=('?[a-z][a-z']*)[,;:]?\s)")
 """A space between two plain words, the second of which is complete."""
 _REACHING: Final = frozenset(
     {

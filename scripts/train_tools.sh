@@ -10,7 +10,8 @@ train_packages() {
     done
     ((${#missing[@]})) || return 0
     if [[ $(id -u) == 0 ]]; then
-        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" >&2
+        local install=(env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}")
+        "${install[@]}" >&2 || { apt-get update >&2 && "${install[@]}" >&2; }
     else
         echo "Missing Debian packages; run: sudo apt-get install ${missing[*]}" >&2
         return 1

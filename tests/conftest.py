@@ -10,6 +10,7 @@ import pytest
 
 from export.exporter import export_checkpoint
 from tests.cli_rig import Speak
+from tests.engine_rig import Stage
 from tests.service_manager import Manager
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
@@ -45,3 +46,17 @@ def manager(tmp_path: Path) -> Iterator[Manager]:
     manager = Manager(str(tmp_path / "notify"))
     yield manager
     manager.socket.close()
+
+
+@pytest.fixture(params=[False, True], ids=["in turn", "ahead"])
+def scheduling(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine on a voice by rule, with async scheduling and without."""
+    monkeypatch.setattr(Stage, "ahead", request.param)
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    """The same, open; it follows `scheduling` where a test uses that too."""
+    made = Stage()
+    with made.engine:
+        yield made

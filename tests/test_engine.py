@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 import numpy as np
 import pytest
@@ -15,18 +13,7 @@ from tests import fake_voice
 from tests.engine_rig import SAMPLES, SOON, Stage, gate, hear, spoken
 from tests.fake_voice import ASK
 
-
-@pytest.fixture(autouse=True, params=[False, True], ids=["in turn", "ahead"])
-def scheduling(request: pytest.FixtureRequest) -> None:
-    """Every test here holds with async scheduling and without."""
-    Stage.ahead = request.param
-
-
-@pytest.fixture
-def stage() -> Iterator[Stage]:
-    made = Stage()
-    with made.engine:
-        yield made
+pytestmark = pytest.mark.usefixtures("scheduling")
 
 
 @pytest.mark.parametrize("layout", [Layout.WHOLE, Layout.STREAMING])

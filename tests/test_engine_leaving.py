@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -15,18 +15,7 @@ from tests import fake_voice
 from tests.engine_rig import SAMPLES, SOON, Stage, gate, hear, spoken
 from tests.fake_voice import ASK, FakeRunner
 
-
-@pytest.fixture(autouse=True, params=[False, True], ids=["in turn", "ahead"])
-def scheduling(request: pytest.FixtureRequest) -> None:
-    """Every test here holds with async scheduling and without."""
-    Stage.ahead = request.param
-
-
-@pytest.fixture
-def stage() -> Iterator[Stage]:
-    made = Stage()
-    with made.engine:
-        yield made
+pytestmark = pytest.mark.usefixtures("scheduling")
 
 
 def test_places_are_bounded_and_come_back(stage: Stage) -> None:

@@ -223,17 +223,14 @@ def test_the_next_frame_is_launched_before_the_last_one_is_waited_for(
     voice: Voice, plans: Plans, longest: int, ahead: bool
 ) -> None:
     cuda = FakeCuda(eager=False)
-    engine = open_engine(voice, plans[ROWS_STEPPED], cuda, replace(CONFIG, async_scheduling=ahead))
-    with engine:
+    config = replace(CONFIG, async_scheduling=ahead, async_chunks=False)  # the ring has room, however slow the codec
+    with open_engine(voice, plans[ROWS_STEPPED], cuda, config) as engine:
         cuda.calls.clear()
         frames = len(hear(start(engine, longest)).codes)
         launched, collected = frame_moments(cuda)
     assert len(launched) == len(collected) >= frames
     early = [later < waited for later, waited in zip(launched[1:], collected, strict=False)]
-    if ahead:  # but where the codec is behind and the ring has no room
-        assert sum(early) > len(early) // 2
-    else:
-        assert not any(early)
+    assert all(early) if ahead else not any(early)
 
 
 def test_at_work_nothing_is_allocated_and_only_events_are_waited_for(voice: Voice, plans: Plans, longest: int) -> None:

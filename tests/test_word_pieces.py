@@ -109,6 +109,7 @@ def test_a_voice_that_reads_phones_begins_early_too(phones: TextFrontEnd) -> Non
     assert [piece.ends_segment for piece in said] == [False] * (len(said) - 1) + [True]
 
 
+@example("and then they went away ' . agent 007")
 @given(STREAM)
 def test_joined_phones_are_the_segment(phones: TextFrontEnd, text: str) -> None:
     by_letters = feed(phones.fresh(words=True), *text)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from pathlib import Path
 
 import torch
@@ -38,8 +39,12 @@ def main() -> None:
         torch.set_num_threads(chosen.threads)
     speakers = tuple(chosen.speakers.split(","))
     job = Job(chosen.out, chosen.budget, speakers, chosen.seed, longest_hours=chosen.hours)
-    directory = pipeline.run(job)
-    export_checkpoint(directory, chosen.out / "bundle")
+    try:
+        directory = pipeline.run(job)
+        export_checkpoint(directory, chosen.out / "bundle")
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here", file=sys.stderr)
+        sys.exit(130)
     print(f"bundle: {chosen.out / 'bundle'}")
 
 

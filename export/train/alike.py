@@ -34,7 +34,8 @@ def columns(wave: Wave, rate: int, window_s: float = _WINDOW_S) -> Table:
 
 def level_db(wave: Wave, rate: int) -> Table:
     """Level of every column [dB of full scale]."""
-    return 10 * np.log10(np.mean(np.square(columns(wave, rate)), axis=1) + 1e-12)
+    power: Table = np.mean(np.square(columns(wave, rate)), axis=1)
+    return 10 * np.log10(power + 1e-12)
 
 
 def mel_bands(bands: int, bins: int, rate: int) -> Table:
@@ -52,7 +53,8 @@ def log_mel(wave: Wave, rate: int, bands: int = _BANDS) -> Table:
     cut = columns(wave, rate)
     size = 1 << (cut.shape[1] - 1).bit_length()
     power = np.abs(np.fft.rfft(cut * np.hanning(cut.shape[1]), size)) / cut.shape[1]
-    return 20 * np.log10(power @ mel_bands(bands, power.shape[1], rate).T + _FLOOR)
+    heard: Table = power @ mel_bands(bands, power.shape[1], rate).T
+    return 20 * np.log10(heard + _FLOOR)
 
 
 def timbre(wave: Wave, rate: int) -> Table:

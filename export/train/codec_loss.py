@@ -43,7 +43,7 @@ def spectral(made: Tensor, wanted: Tensor, floor: float) -> Tensor:
 def _filters(window: int, rate: int) -> Tensor:
     """Mel filters [bands, bins], scaled so that white noise has the same size in every window."""
     bands = torch.from_numpy(mel_bands(BANDS[window], window // 2 + 1, rate)).float()
-    return bands * (2 * window**-0.5)
+    return bands * float(2 * window**-0.5)
 
 
 def mel(made: Tensor, wanted: Tensor, floor: float, rate: int) -> Tensor:

@@ -36,8 +36,8 @@ def _together(
         )
         states = hidden[(batch.target >= 0) & (batch.target < s.codes)]
         code = F.linear(states, talker.codec_head.weight[: s.codes]).float().argmax(-1)
-        codes, table = [code], talker.model.codec_embedding
-        given = [states, table(code).to(states.dtype)]
+        codes = [code]
+        given = [states, talker.model.codec_embedding(code).to(states.dtype)]
         predictor = talker.code_predictor
         for head, table in zip(predictor.lm_head, predictor.model.codec_embedding, strict=True):
             seen = predictor.hidden(torch.stack(given, 1), voice.rope(len(given)))

@@ -28,4 +28,5 @@ def even(wave: NDArray[np.float32], rate_hz: int) -> NDArray[np.float32]:
     if not np.isfinite(found):
         return wave
     gain = min(10.0 ** ((TARGET_LUFS - found) / 20.0), PEAK / peak)
-    return (wave * np.float32(gain)).astype(np.float32)
+    louder: NDArray[np.float32] = wave * np.float32(gain)
+    return louder

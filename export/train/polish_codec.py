@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from export.train.codec import Decoder
 from export.train.codec_loss import spectral
+from export.train.training_state import LEAST, rate_at
 
 FADE_SAMPLES = 144  # the reach of the last block's dilated convolutions: the click's length
 FRAMES = 25  # of every utterance that are listened to
@@ -34,6 +35,7 @@ class PolishPlan:
 
     steps: tuple[int, ...] = (600, 1000)
     rate: float = 1.5e-3
+    warm_up: int = 50
     begins: int = 32
     stretches: int = 6
     pull: float = 0.03
@@ -89,9 +91,8 @@ def _train_last(
     with torch.no_grad():
         wanted_starts = _through(old, starts) * fade_in(frame)
     for step in range(steps):
-        share = 0.5 * (1 + np.cos(np.pi * step / steps))
         for group in optimiser.param_groups:
-            group["lr"] = plan.rate * min(1.0, (step + 1) / 50) * (0.02 + 0.98 * share)
+            group["lr"] = rate_at(plan.rate, LEAST * plan.rate, step, plan.warm_up, step / steps)
         chosen = torch.from_numpy(draw.integers(0, len(starts), plan.begins))
         missed = _through(last, starts[chosen]) - wanted_starts[chosen]
         click = 300 * missed[:, :FADE_SAMPLES].pow(2).mean() + 10 * missed[:, :FADE_SAMPLES].abs().mean()
@@ -124,9 +125,9 @@ def settle_last_layer(decoder: Decoder, utterances: list[NDArray[np.int64]], pul
     """Change the last convolution by least squares: silent where a stream begins, the same amid speech."""
     place = len(decoder.decoder) - 1
     convolution = decoder.decoder[place].conv
+    assert isinstance(convolution, nn.Conv1d)
     weight, bias = convolution.weight, convolution.bias
-    assert isinstance(weight, Tensor)
-    assert isinstance(bias, Tensor)
+    assert bias is not None
     taps = weight.shape[2]
     amid, begin, change = [], [], []
     for x in _inputs(decoder, place, utterances):

@@ -32,8 +32,8 @@ class Utterance:
     @property
     def wave(self) -> NDArray[np.float32]:
         """The samples as floats."""
-        wave: NDArray[np.float32] = self.shard[self.start : self.end].astype(np.float32)
-        return wave / np.float32(32767)
+        wave: NDArray[np.float32] = self.shard[self.start : self.end].astype(np.float32) / np.float32(32767)
+        return wave
 
 
 def write_shard(folder: Path, index: int, texts: list[str], spoken: list[Told]) -> None:

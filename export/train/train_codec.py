@@ -10,7 +10,6 @@ run and the codebooks never move: codes made before stay good.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,8 +24,10 @@ from export.train.codec_encoder import Encoder, build_books, quantise
 from export.train.codec_loss import spectral
 from export.train.shape import VoiceShape
 from export.train.sound_store import Utterance
+from export.train.training_state import LEAST, rate_at, save
 
 CPU = torch.device("cpu")
+WARM_UP = 50  # steps
 FREE, CODED = 0.35, 0.75  # ends of the first two phases, as shares of the budget
 
 
@@ -78,9 +79,7 @@ class CodecTrainer:
 
     def save(self, path: Path) -> None:
         """Write the state aside, then rename it into place."""
-        aside = path.with_suffix(".part")
-        torch.save(self.state(), aside)
-        aside.replace(path)
+        save(path, self.state())
 
     def phase(self) -> str:
         """Name of the phase the spent budget has reached."""
@@ -106,7 +105,7 @@ class CodecTrainer:
         draw, generator = np.random.default_rng((plan.seed, self.done)), torch.Generator().manual_seed(self.done)
         wave = self.crops(spoken, draw)
         share = min(1.0, self.spent / plan.budget)
-        rate = plan.rate * min(1.0, (self.done + 1) / 50) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * share)))
+        rate = rate_at(plan.rate, LEAST * plan.rate, self.done, WARM_UP, share)
         for group in self.opt.param_groups:
             group["lr"] = rate
         with torch.autocast(self.device.type, torch.bfloat16):

@@ -5,7 +5,6 @@ Knows: crops, the losses and their weights, what is saved. Does not know: encode
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from export.train.codec import Decoder
 from export.train.codec_loss import mel, spectral, tones
 from export.train.shape import VoiceShape
 from export.train.sound_store import Utterance
+from export.train.training_state import LEAST, rate_at, save
 
 Report = Callable[[str], None]
 CLICK_SAMPLES = 480  # in which a stream's beginning shows
@@ -99,13 +99,18 @@ def crops(
     return Crops(torch.from_numpy(codes), torch.from_numpy(waves), begins)
 
 
-def batch(speakers: list[list[Spoken]], plan: DecoderPlan, shape: VoiceShape, draw: np.random.Generator) -> Crops:
-    """What one step hears: crops amid utterances, or the beginnings of brief ones."""
+def _at_least(speakers: list[list[Spoken]], frames: int) -> list[list[Spoken]]:
+    """Those utterances that are so long, of every speaker who has any."""
+    return [found for spoken in speakers if (found := [one for one in spoken if len(one.codes) >= frames])]
+
+
+def batch(
+    long: list[list[Spoken]], short: list[list[Spoken]], plan: DecoderPlan, shape: VoiceShape,
+    draw: np.random.Generator,
+) -> Crops:  # fmt: skip
+    """What one step hears: crops amid `long` utterances, or the beginnings of `short` ones."""
     frames = int(draw.integers(*plan.brief_frames))
-    brief = [[one for one in spoken if frames <= len(one.codes) < plan.frames] for spoken in speakers]
-    brief = [spoken for spoken in brief if spoken]
-    long = [[one for one in spoken if len(one.codes) >= plan.frames] for spoken in speakers]
-    long = [spoken for spoken in long if spoken]
+    brief = _at_least(short, frames)
     if brief and (not long or draw.random() < plan.brief):
         return crops(brief, plan.brief_batch, frames, plan.brief_batch, plan, shape, draw)
     if not long:
@@ -149,13 +154,14 @@ def train(
         opt.load_state_dict(state["opt"])
         average.values, average.count = state["average"], state["done"]
         done, spent = state["done"], state["spent"]
+    long = _at_least(speakers, plan.frames)
+    short = [[one for one in spoken if len(one.codes) < plan.frames] for spoken in speakers]
     saved, mean = spent, 0.0
     while spent < plan.budget:
         began = time.monotonic()
-        fall = 0.5 * (1 + math.cos(math.pi * spent / plan.budget))
         for group in opt.param_groups:
-            group["lr"] = plan.rate * min(1.0, (done + 1) / plan.warm_up) * (0.02 + 0.98 * fall)
-        heard = batch(speakers, plan, shape, np.random.default_rng((plan.seed, done))).to(device)
+            group["lr"] = rate_at(plan.rate, LEAST * plan.rate, done, plan.warm_up, spent / plan.budget)
+        heard = batch(long, short, plan, shape, np.random.default_rng((plan.seed, done))).to(device)
         with torch.autocast(device.type, torch.bfloat16):
             made = decoder.unclamped(heard.codes).float()
         loss = loss_of(made, heard, plan, shape, done)
@@ -171,13 +177,6 @@ def train(
             report(f"decoder step {done} {spent:.0f} s loss {mean:.3f}")
         if spent - saved > plan.save_every or spent >= plan.budget:
             saved = spent
-            _save(path, {"decoder": decoder.state_dict(), "opt": opt.state_dict(), "average": average.values,
-                         "done": done, "spent": spent})  # fmt: skip
+            save(path, {"decoder": decoder.state_dict(), "opt": opt.state_dict(), "average": average.values,
+                        "done": done, "spent": spent})  # fmt: skip
     decoder.load_state_dict(average.values)
-
-
-def _save(path: Path, state: dict[str, object]) -> None:
-    """Write aside, then rename into place."""
-    aside = path.with_suffix(".part")
-    torch.save(state, aside)
-    aside.replace(path)

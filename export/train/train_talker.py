@@ -6,7 +6,6 @@ Knows: the optimiser, the schedule, what is saved. Does not know: where data com
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -21,6 +20,7 @@ from export.train.layout import Layout
 from export.train.sampling_plan import Mixture, Utterances, step
 from export.train.talker import Voice
 from export.train.talker_loss import collate, losses, make_rows
+from export.train.training_state import rate_at, save
 
 Report = Callable[[str], None]
 
@@ -52,12 +52,6 @@ def optimiser(voice: Voice, plan: TalkerPlan) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, lr=plan.rate, betas=(0.9, 0.98))
 
 
-def rate_at(plan: TalkerPlan, done: int, spent: float) -> float:
-    """Learning rate after `done` steps and `spent` seconds."""
-    fall = 0.5 * (1 + math.cos(math.pi * min(1.0, spent / plan.budget)))
-    return min(1.0, (done + 1) / plan.warm_up) * (plan.floor + (plan.rate - plan.floor) * fall)
-
-
 @torch.no_grad()
 def validate(voice: Voice, layout: Layout, held_out: list[Example], plan: TalkerPlan) -> dict[str, float]:
     """Mean losses on held-out examples, prompts drawn with a fixed seed."""
@@ -72,14 +66,6 @@ def validate(voice: Voice, layout: Layout, held_out: list[Example], plan: Talker
         for name, value in found.items():
             sums[name] = sums.get(name, 0.0) + float(value) / len(chunks)
     return sums
-
-
-def save(path: Path, voice: Voice, average: Average, opt: torch.optim.Optimizer, done: int, spent: float) -> None:
-    """Write the training state aside, then rename it into place."""
-    state = {"voice": voice.state_dict(), "average": average.values, "opt": opt.state_dict()}
-    aside = path.with_suffix(".part")
-    torch.save({**state, "count": average.count, "done": done, "spent": spent}, aside)
-    aside.replace(path)
 
 
 def train(
@@ -106,7 +92,7 @@ def train(
         rows = [make_rows(layout, e, draw, plan.streaming) for e in chosen]
         batch = collate(chosen, rows, voice.shape.eos).to(voice.device)
         for group in opt.param_groups:
-            group["lr"] = rate_at(plan, done, spent)
+            group["lr"] = rate_at(plan.rate, plan.floor, done, plan.warm_up, spent / plan.budget)
         with torch.autocast(voice.device.type, torch.bfloat16):
             found = losses(voice, batch, generator, plan.corruption, plan.predictor_share)
         total = found["first"] + 0.5 * found["rest"] + plan.guide * found["guide"]
@@ -122,7 +108,8 @@ def train(
             report(f"step {done} {spent:.0f} s " + " ".join(f"{n} {v:.3f}" for n, v in means.items()))
         if spent - saved > plan.save_every or spent >= plan.budget:
             saved = spent
-            save(path, voice, average, opt, done, spent)
+            save(path, {"voice": voice.state_dict(), "average": average.values, "opt": opt.state_dict(),
+                        "count": average.count, "done": done, "spent": spent})  # fmt: skip
             kept = {name: value.clone() for name, value in voice.state_dict().items()}
             voice.load_state_dict(average.values)
             found_now = validate(voice, layout, held_out, plan)
