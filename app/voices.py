@@ -21,6 +21,7 @@ from app.bundle_reader import BundleReader, Reader
 from app.config import Config
 from app.engine_client import Engine, EngineClient
 from app.executor import BoundedExecutor
+from app.promptness import be_ordinary
 from app.socket_path import fingerprint
 from app.threads import in_thread
 from engines.contract import EngineStatistics, VoiceInfo
@@ -179,6 +180,7 @@ def engine_config(config: Config) -> EngineConfig:
 def _open_engine(bundle: Path, config: Config) -> ServedEngine:
     from engines.engine import SpeechEngine
 
+    be_ordinary()  # as the engine's threads are then: begun here, not by the loop's
     engine = SpeechEngine.open(bundle, engine_config(config))
     (_log.warning if engine.falls_back else _log.info)(engine.sentence, model=bundle.name)
     try:
