@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import json
 import re
+import signal
 import socket
 import sys
 import tempfile
@@ -163,6 +164,9 @@ def _figures(polls: Polls, seen: dict[str, Any] | None) -> dict[str, Value]:
 
 async def measure(wish: argparse.Namespace) -> None:
     """All levels, with offloading and without."""
+    measuring = asyncio.current_task()
+    assert measuring is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, measuring.cancel)  # the daemon ends with it
     rows: list[list[Value]] = []
     results: dict[str, dict[str, dict[str, Value]]] = {}
     steps: dict[str, float] = {}
@@ -210,7 +214,10 @@ def main() -> None:
     parser.add_argument("--max-frames", type=int, default=4, help="of each segment; 0: as the model likes (default: 4)")
     parser.add_argument("--slots", type=int, default=4)
     parser.add_argument("--no-ablation", dest="ablation", action="store_false", help="only with offloading")
-    asyncio.run(measure(parser.parse_args()))
+    with contextlib.suppress(asyncio.CancelledError, KeyboardInterrupt):
+        asyncio.run(measure(parser.parse_args()))
+        return
+    sys.exit(130)
 
 
 if __name__ == "__main__":

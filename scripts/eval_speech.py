@@ -6,6 +6,7 @@ Knows: how texts become utterances and sound. Does not know: sentences, teachers
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from engines.engine import EngineConfig, SpeechEngine
 from engines.utterance import LiveUtterance
 from export.exporter import export_checkpoint
 
+_BUNDLES_KEPT: Final = 3
 IN_ONE: Final = SegmentBounds(longest=600, shortest=600)
 """Bounds that keep every test sentence in one utterance."""
 _AT_ONCE: Final = 4
@@ -49,7 +51,10 @@ class Said:
 
 
 def bundle_of(voice: Path, cache: Path) -> Path:
-    """The bundle of a checkpoint (exported in full precision, once), or `voice` itself if it is a bundle."""
+    """The bundle of a checkpoint (exported in full precision, once), or `voice` itself if it is a bundle.
+
+    The cache holds the few that were used last.
+    """
     if (voice / "manifest.json").exists():
         return voice
     digest = hashlib.sha256()
@@ -59,6 +64,9 @@ def bundle_of(voice: Path, cache: Path) -> Path:
     if not (bundle / "manifest.json").exists():
         cache.mkdir(parents=True, exist_ok=True)
         export_checkpoint(voice, bundle)
+    bundle.touch()
+    for old in sorted(cache.glob("bundle-*"), key=lambda path: path.stat().st_mtime)[:-_BUNDLES_KEPT]:
+        shutil.rmtree(old)
     return bundle
 
 

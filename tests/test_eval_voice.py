@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import struct
 import zlib
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from scripts.eval_inputs import KINDS, inputs
 from scripts.eval_many import Expectation, audible_s, speak_many
 from scripts.eval_page import Row, png, write_page
 from scripts.eval_seams import long_texts, seams
-from scripts.eval_speech import Said, VoiceUnderTest
+from scripts.eval_speech import Said, VoiceUnderTest, bundle_of
 
 RATE = 24_000
 DEFAULT = Path(__file__).parent.parent / "engines" / "voices" / "default" / "checkpoint"
@@ -93,6 +94,18 @@ def test_an_expectation_is_the_teachers_pace() -> None:
     expected = Expectation(symbols, waves, RATE)
     assert expected.seconds("abcdefgh.") == pytest.approx(1.0, abs=0.02)
     assert expected.error < 0.01
+
+
+def test_the_cache_holds_the_bundles_used_last(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    voice, cache = tmp_path / "voice", tmp_path / "cache"
+    shutil.copytree(tiny_checkpoint, voice)
+    made = []
+    for version in range(4):
+        (voice / "notes.txt").write_text(str(version))
+        made.append(bundle_of(voice, cache))
+    assert len(set(made)) == 4
+    assert sorted(cache.iterdir()) == sorted(made[1:])
+    assert bundle_of(made[3], cache) == made[3]
 
 
 def test_silence_is_not_audible() -> None:
