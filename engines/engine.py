@@ -122,11 +122,15 @@ class SpeechEngine:
         return describe_voice(self._bundle.path.resolve().name, self._bundle.manifest)
 
     def warm_up(self) -> None:
-        """Run every shape once, so that the first utterance is as fast as the tenth. Call it before any `start`."""
+        """Run every shape once, so that the first utterance is as fast as the tenth. Call it before any `start`.
+
+        The engine's threads begin here, with the niceness of the caller's; without a warm-up, at the first `start`.
+        """
         if not self._talker_worker.started:
             warm_up(
                 self._talker, self._codec, self._bundle.manifest, self._costs, self._config.codec_call_ms, self._clock
             )
+            self._begin()
 
     def start(self, request: SpeechRequest) -> LiveUtterance:
         """Let an utterance in; it begins when there is text enough and a slot is free. Never waits.
@@ -151,8 +155,7 @@ class SpeechEngine:
             number=next(self._numbers),
         )
         self._scheduler.enter(utterance)
-        self._talker_worker.start()
-        self._codec_worker.start()
+        self._begin()
         return utterance
 
     def statistics(self) -> EngineStatistics:
@@ -251,6 +254,10 @@ class SpeechEngine:
 
     def _ring_codec(self) -> None:
         self._codec_worker.ring()
+
+    def _begin(self) -> None:
+        self._talker_worker.start()
+        self._codec_worker.start()
 
     def _ring_both(self) -> None:
         self._talker_worker.ring()
