@@ -118,22 +118,35 @@ async def level(port: int, concurrency: int, wish: argparse.Namespace) -> dict[s
     """One concurrency."""
     done = threading.Event()
     polling = asyncio.ensure_future(in_thread("poll", lambda: poll(port, done)))
-    if concurrency:
-        load = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "scripts.bench_serve_load", f"ws://127.0.0.1:{port}/v1/speak",
-            "--concurrency", str(concurrency), "--utterances", str(wish.utterances),
-            "--workload", wish.workload, "--max-frames", str(wish.max_frames),
-            cwd=ROOT, stdout=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+    seen: dict[str, Any] | None = None
+    try:
+        if concurrency:
+            seen = await _load(port, concurrency, wish)
+        else:
+            await asyncio.sleep(3.0)
+    finally:
+        done.set()
+        polls = await polling
+    return _figures(polls, seen)
+
+
+async def _load(port: int, concurrency: int, wish: argparse.Namespace) -> dict[str, Any]:
+    """What a process full of clients saw."""
+    load = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "scripts.bench_serve_load", f"ws://127.0.0.1:{port}/v1/speak",
+        "--concurrency", str(concurrency), "--utterances", str(wish.utterances),
+        "--workload", wish.workload, "--max-frames", str(wish.max_frames),
+        cwd=ROOT, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
         said, _ = await load.communicate()
-        if load.returncode:
-            raise SystemExit("the load failed; see above")
-        seen = json.loads(said)
-    else:
-        await asyncio.sleep(3.0)
-        seen = None
-    done.set()
-    return _figures(await polling, seen)
+    finally:
+        if load.returncode is None:
+            load.kill()
+    if load.returncode:
+        raise SystemExit("the load failed; see above")
+    seen: dict[str, Any] = json.loads(said)
+    return seen
 
 
 def _figures(polls: Polls, seen: dict[str, Any] | None) -> dict[str, Value]:
