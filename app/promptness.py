@@ -28,9 +28,8 @@ REALTIME_PRIORITY: Final = 1
 SLICE_NS: Final = 100_000
 NICER: Final = 10
 """Steps of niceness the thread goes below its process, where it may: as root, or within `LimitNICE` of its unit."""
-
-
-_process_nice = os.getpriority(os.PRIO_PROCESS, 0)
+_PROCESS_NICE: Final = os.getpriority(os.PRIO_PROCESS, 0)
+"""What the process was begun with; a thread of its own may have changed since."""
 
 
 def be_prompt() -> bool:
@@ -51,7 +50,7 @@ def be_prompt() -> bool:
 def be_ordinary() -> None:
     """Give the calling thread, begun by a prompt one, the niceness of its process again; what it begins has it too."""
     with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, _process_nice)
+        os.setpriority(os.PRIO_PROCESS, 0, _PROCESS_NICE)
 
 
 def _in_real_time() -> bool:

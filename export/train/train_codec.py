@@ -77,10 +77,6 @@ class CodecTrainer:
         self.books, self.usage, self.has_books = state["books"], state["usage"], state["has_books"]
         self.done, self.spent = state["done"], state["spent"]
 
-    def save(self, path: Path) -> None:
-        """Write the state aside, then rename it into place."""
-        save(path, self.state())
-
     def phase(self) -> str:
         """Name of the phase the spent budget has reached."""
         share = self.spent / self.plan.budget
@@ -104,8 +100,7 @@ class CodecTrainer:
         plan, phase = self.plan, self.phase()
         draw, generator = np.random.default_rng((plan.seed, self.done)), torch.Generator().manual_seed(self.done)
         wave = self.crops(spoken, draw)
-        share = min(1.0, self.spent / plan.budget)
-        rate = rate_at(plan.rate, LEAST * plan.rate, self.done, WARM_UP, share)
+        rate = rate_at(plan.rate, LEAST * plan.rate, self.done, WARM_UP, self.spent / plan.budget)
         for group in self.opt.param_groups:
             group["lr"] = rate
         with torch.autocast(self.device.type, torch.bfloat16):
@@ -184,9 +179,9 @@ class CodecTrainer:
                 )
             if self.spent - saved > self.plan.save_every or self.spent >= self.plan.budget:
                 saved = self.spent
-                self.save(path)
+                save(path, self.state())
         self.install_books()
-        self.save(path)
+        save(path, self.state())
 
     @torch.no_grad()
     def install_books(self) -> None:
