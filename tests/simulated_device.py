@@ -124,7 +124,8 @@ class Simulation:
         )
         self._at_work = 0
         self._dice = random.Random(0)
-        with patch("engines.engine.warm_up", partial(warm_up, beside=self._beside)):
+        beside = partial(warm_up, beside=self._beside)
+        with patch("engines.engine.warm_up", beside), patch.object(self.engine, "_begin"):  # no threads of its own
             self.engine.warm_up()
         self.started_ms = self.time.now_ms
         self.left = (-1, -1)
