@@ -50,19 +50,32 @@ _REACHING: Final = frozenset(
     | {unit.lower() for unit in UNITS}
 )
 """Plain words that a rule may take together with a neighbour."""
-_BRACKETS: Final = (("[", "]"), ("<", ">"), ("(", ")"))
+_CLOSING: Final = {"]": "[", ">": "<", ")": "("}
+_BRACKET: Final = re.compile(r"[][<>()]")
 
 
 def certain_length(text: str) -> int:
     """How many characters of an open segment stay as they are read, whatever follows; 0 for none."""
-    best = 0
+    best = come = 0
+    open_brackets = dict.fromkeys(_CLOSING.values(), 0)
     for found in _BETWEEN_WORDS.finditer(text):
+        place = found.start(2)
+        _count_open(open_brackets, text[come:place])
+        come = place
         if found.group(1) in _REACHING or found.group(3) in _REACHING:
             continue
-        place = found.start(2)
-        if all(text.count(left, 0, place) == text.count(right, 0, place) for left, right in _BRACKETS):
+        if not any(open_brackets.values()):
             best = place
     return best
+
+
+def _count_open(open_brackets: dict[str, int], text: str) -> None:
+    """Go on counting brackets that have not ended yet; one that ends without a beginning counts for nothing."""
+    for bracket in _BRACKET.findall(text):
+        if bracket in open_brackets:
+            open_brackets[bracket] += 1
+        elif open_brackets[_CLOSING[bracket]]:
+            open_brackets[_CLOSING[bracket]] -= 1
 
 
 class WordPieces:

@@ -110,6 +110,7 @@ def test_a_voice_that_reads_phones_begins_early_too(phones: TextFrontEnd) -> Non
 
 
 @example("and then they went away ' . agent 007")
+@example("](http://a.b) [a link on 9/11 ](http://a.b)")
 @given(STREAM)
 def test_joined_phones_are_the_segment(phones: TextFrontEnd, text: str) -> None:
     by_letters = feed(phones.fresh(words=True), *text)
