@@ -15,8 +15,10 @@ from tests.service_manager import Manager
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
 
-# A busy machine is slow, not wrong.
-hypothesis.settings.register_profile("speakd", deadline=None)
+# A busy machine is slow, not wrong. Every run draws the same examples, so that a change is judged by what it changes;
+# `scripts/test --hypothesis-profile=search` looks for new ones.
+hypothesis.settings.register_profile("search", deadline=None, max_examples=2000)
+hypothesis.settings.register_profile("speakd", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("speakd")
 
 

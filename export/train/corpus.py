@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from export.train import templates
@@ -16,6 +17,13 @@ from export.train.sentences import unseen
 WORDNET = Path("/usr/share/wordnet")
 WORDS = Path("/usr/share/dict/american-english")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z' ,;:?!.-]*")
+_LINKS = (
+    ", and ", ", but ", ", so ", ", because ", ", although ", ", while ", ", which means ", ", or ", ", ", ", then ",
+    " and ", " while ", " when ", " because ", " that ", " of ", " with ", " before ", " after ", " until ", " as if ",
+)  # fmt: skip
+"""What joins clauses: the teachers pause at a comma, and speak on without one."""
+LONG_LETTERS = (90, 240)
+"""Of a joined sentence: about 6 to 16 seconds."""
 
 
 def tidy(text: str) -> str | None:
@@ -46,19 +54,35 @@ def word_list() -> list[str]:
     return [w for w in WORDS.read_text(encoding="utf-8").splitlines() if re.fullmatch("[a-z]{3,12}", w)]
 
 
+def long_sentence(draw: random.Random, clauses: Sequence[str]) -> str:
+    """One sentence of 6 to 16 s made of clauses; a voice that never heard a long one loses words in it."""
+    longest = draw.randint(*LONG_LETTERS)
+    out = draw.choice(clauses)[:-1]
+    while len(out) < longest:
+        more = draw.choice(clauses)[:-1]
+        out += draw.choice(_LINKS) + (more if more.startswith(("I ", "I'")) else more[0].lower() + more[1:])
+    return out + "."
+
+
 def build(count: int, seed: int, spoken_before: set[str] | None = None) -> list[str]:
-    """`count` different texts: 45 % templates, 45 % WordNet, 10 % lists of rare words; never a test sentence."""
+    """`count` different texts: 40 % templates, 40 % WordNet, 10 % joined clauses, 10 % lists of rare words.
+
+    Never a test sentence.
+    """
     draw = random.Random(seed)
     examples, words = wordnet_examples(), word_list()
     draw.shuffle(examples)
     banned = unseen() | (spoken_before or set())
+    clauses = [text for text in examples if text.lower() not in banned]
     out: list[str] = []
     while len(out) < count:
         dice = draw.random()
-        if dice < 0.45 or not examples:
+        if dice < 0.4 or not examples:
             text = templates.sentence(draw, words)
-        elif dice < 0.9:
+        elif dice < 0.8:
             text = examples.pop()
+        elif dice < 0.9:
+            text = long_sentence(draw, clauses)
         else:
             text = ", ".join(draw.choice(words) for _ in range(draw.randint(1, 4))).capitalize() + "."
         key = text.lower()
