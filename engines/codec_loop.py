@@ -20,7 +20,16 @@ from typing import Final
 
 import numpy as np
 
-from engines.chunk_policy import Costs, block_due, first_block, spare_ms, steady_block, widest_block, worthwhile
+from engines.chunk_policy import (
+    Costs,
+    block_due,
+    first_block,
+    is_ample,
+    spare_ms,
+    steady_block,
+    widest_block,
+    worthwhile,
+)
 from engines.codec_stream import CodecStream
 from engines.costs import CostModel
 from engines.errors import DeviceLostError
@@ -220,6 +229,8 @@ class CodecLoop:
                 fits = min(self._fitting(slots, in_hand_ms, costs, margin_ms), available)
                 if fits >= frames:
                     best, frames, most = slots, fits, available
+                if fits >= available and is_ample(costs, len(slots) * available):
+                    return best, frames, most
             if slot is None:
                 return best, frames, most
             low, high = min(low, slot), max(high, slot)

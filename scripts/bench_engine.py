@@ -11,6 +11,7 @@ are fixed, so that every column says the same; figures are for comparing within 
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 import threading
 import time
@@ -102,6 +103,8 @@ def main() -> None:
         config = EngineConfig(slots=max(options.concurrency), max_waiting=0, positions=512, **switches)
         with SpeechEngine.open(options.bundle, config) as engine:
             engine.warm_up()
+            gc.collect()
+            gc.freeze()  # as the daemon does: a whole round of the collector holds every thread for 80 ms
             for many in options.concurrency:
                 found = _together(engine, ids, many, first, options.max_frames)
                 rows.append({"column": column, "streams": many, **found})

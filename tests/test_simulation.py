@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.contract import End, Pace
+from engines.engine_config import EngineConfig
 from engines.timing import Work
 from tests.simulated_device import (
     AGX_ORIN,
@@ -56,6 +57,17 @@ def test_company_in_a_call_harms_nobody(many: int, batching: bool) -> None:
     simulation.run(streams)
     assert len(spoken(streams)) == min(many, 14 if batching else 13)
     assert worst_late_ms(streams) <= 0.0
+
+
+@pytest.mark.parametrize(("device", "together"), [(TWO_CORES, False), (H200, True)], ids=["two cores", "H200"])
+def test_full_blocks_have_company_only_where_calls_are_dear(device: Device, together: bool) -> None:
+    simulation, streams = Simulation(device), [Stream(frames=120) for _ in range(8)]
+    simulation.run(streams)
+    ceiling = EngineConfig().codec_chunk_frames
+    calls = [span for span in simulation.engine.timeline() if span.work is Work.CODEC]
+    full = [len(span.slots) for span in calls if span.amount == ceiling * len(span.slots)]
+    assert full
+    assert (max(full) > 1) is together
 
 
 @pytest.mark.parametrize("device", [ORIN_NANO, AGX_ORIN, TWO_CORES], ids=lambda device: device.name)
