@@ -22,9 +22,10 @@ import numpy as np
 
 from engines.chunk_policy import (
     Costs,
+    ample,
     block_due,
     first_block,
-    is_ample,
+    frames_within,
     spare_ms,
     steady_block,
     widest_block,
@@ -229,7 +230,7 @@ class CodecLoop:
                 fits = min(self._fitting(slots, in_hand_ms, costs, margin_ms), available)
                 if fits >= frames:
                     best, frames, most = slots, fits, available
-                if fits >= available and is_ample(costs, len(slots) * available):
+                if len(slots) * fits >= ample(costs):
                     return best, frames, most
             if slot is None:
                 return best, frames, most
@@ -241,7 +242,7 @@ class CodecLoop:
         """How many frames each can be given if so many go together: in time for all, and the call not too long."""
         together = [in_hand_ms[slot] - margin_ms for slot in company if slot in in_hand_ms]
         others = sorted(in_hand - margin_ms for slot, in_hand in in_hand_ms.items() if slot not in company)
-        within_call = (self._policy.call_ms - costs.codec_call_ms) / max(len(company) * costs.codec_frame_ms, 1e-9)
+        within_call = frames_within(costs, self._policy.call_ms) / len(company)
         bound = max(within_call, 1.0) if len(company) == 1 else within_call
         return min(frames_for_all(together, others, len(company), costs), bound)
 
@@ -250,7 +251,7 @@ class CodecLoop:
         together = min((in_hand_ms[slot] for slot in company if slot in in_hand_ms), default=inf)
         others = {slot: in_hand for slot, in_hand in in_hand_ms.items() if slot not in company}
         room_ms = min(together, slack_ms(others, costs, batching=False)) - margin_ms
-        return (room_ms - costs.codec_call_ms) / max(len(company) * costs.codec_frame_ms, 1e-9)
+        return frames_within(costs, room_ms) / len(company)
 
     def _neighbour(self, low: int, high: int, waits_ms: dict[int, float], soon_ms: float) -> int | None:
         """The more urgent of the slots beside these, if it has frames and is due before long."""

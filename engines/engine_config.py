@@ -31,11 +31,11 @@ class EngineConfig:
     """Let idle worker threads of a graph spin: a little faster, at the cost of the core."""
     codec_chunk_frames: int = 25
     """The most frames decoded at once."""
-    codec_call_ms: float = 250.0
+    codec_call_ms: float = 100.0
     """What one decoding should take at most, since it holds a cancelled slot and the others up; narrows blocks."""
     pcm_ring_s: float = 10.0
     """Sound that an utterance may be ahead of its reader, seconds."""
-    underrun_margin_ms: float = 20.0
+    underrun_margin_ms: float = 30.0
     """Sound that the block policy keeps in hand against uneven times."""
     runaway_loop_s: float = 4.0
     """How long an utterance may go round in circles before it counts as lost, seconds of sound; 0: for ever."""

@@ -6,7 +6,9 @@ import msgspec
 import numpy as np
 import pytest
 
+from engines.chunk_policy import Costs
 from engines.contract import End, Layout, Pace, SpeechRequest, Utterance
+from engines.costs import CostModel
 from engines.engine import EngineConfig
 from engines.errors import RequestError
 from tests import fake_voice
@@ -139,7 +141,10 @@ def test_alone_or_in_company_the_same(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("batching", [True, False])
-def test_neighbours_are_decoded_in_one_call(batching: bool) -> None:
+def test_neighbours_are_decoded_in_one_call(batching: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    dear_calls = Costs(frame_ms=80.0, step_ms=1.0, codec_call_ms=10.0, codec_frame_ms=0.1)
+    monkeypatch.setattr(CostModel, "snapshot", lambda _: dear_calls)
+    monkeypatch.setattr(CostModel, "cautious", lambda _: dear_calls)
     stage, many = Stage(slots=4, codec_batching=batching), list[int]()
     alone = {seed: hear(stage.say(40, seed=seed))[0] for seed in range(4)}
     with stage.engine:
