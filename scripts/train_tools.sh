@@ -1,5 +1,11 @@
 # What training and measuring a voice need: Debian packages with the teachers, and a Python with torch and pocketsphinx.
-# Sourced by train_voice and eval_voice. SPEAKD_TRAIN_PYTHON names a Python that has everything already.
+# Sourced by train_voice and eval_voice, which have `root`. SPEAKD_TRAIN_PYTHON names a Python that has everything already.
+
+say() { echo "speakd training: $*" >&2; }
+log=$root/.cache/setup.log
+mkdir -p "$root/.cache"
+# shellcheck source=scripts/apt.sh
+. "$root/scripts/apt.sh"
 
 TRAIN_PACKAGES=(festival festlex-cmu festlex-poslex festvox-us-slt-hts libflite1 wordnet-base wamerican)
 
@@ -9,13 +15,9 @@ train_packages() {
         dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
     done
     ((${#missing[@]})) || return 0
-    if [[ $(id -u) == 0 ]]; then
-        local install=(env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}")
-        "${install[@]}" >&2 || { apt-get update >&2 && "${install[@]}" >&2; }
-    else
-        echo "Missing Debian packages; run: sudo apt-get install ${missing[*]}" >&2
-        return 1
-    fi
+    apt_install "${missing[@]}" && return 0
+    say "missing Debian packages; run: sudo apt-get install ${missing[*]}"
+    return 1
 }
 
 train_python() {
@@ -26,7 +28,7 @@ train_python() {
     fi
     local home=$PWD/.cache/train
     if [[ ! -e $home/ready ]]; then
-        echo "Installing torch and the recogniser into $home (once) ..." >&2
+        say "installing torch and the recogniser into $home (once) ..."
         "${PYTHON:-python3}" -m venv "$home" >&2
         "$home/bin/pip" install -q pocketsphinx -e "$PWD[train]" >&2
         touch "$home/ready"

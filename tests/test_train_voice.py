@@ -9,6 +9,8 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -27,32 +29,42 @@ def has_torch() -> bool:
     return "SPEAKD_TRAIN_PYTHON" in os.environ or (ROOT / ".cache/train/ready").exists()
 
 
-def start(folder: Path) -> subprocess.Popen[str]:
+@contextmanager
+def training(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """`scripts/train_voice` for 40 s; it does not outlive the test."""
     command = [str(ROOT / "scripts/train_voice"), "--budget", "40s", "--hours", "0.3", "--out", str(folder)]
     world = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=world)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=world, start_new_session=True) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
-def finish(training: subprocess.Popen[str]) -> None:
-    _, complaints = training.communicate(timeout=PATIENCE_S)
-    assert training.returncode == 0, complaints[-2000:]
+def finish(folder: Path) -> None:
+    with training(folder) as process:
+        _, complaints = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, complaints[-2000:]
 
 
-def stop_after_teachers(training: subprocess.Popen[str]) -> None:
-    assert training.stdout is not None
-    assert any(line.startswith("teacher of robert") for line in iter(training.stdout.readline, ""))
-    training.send_signal(signal.SIGINT)
-    _, complaints = training.communicate(timeout=PATIENCE_S)
-    assert training.returncode == 130
+def stop_after_teachers(folder: Path) -> None:
+    with training(folder) as process:
+        assert process.stdout is not None
+        assert any(line.startswith("teacher of robert") for line in iter(process.stdout.readline, ""))
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130
     assert complaints.splitlines()[-1] == "stopped; the same command goes on from here"
 
 
 @pytest.mark.skipif(not has_torch(), reason="scripts/train_voice --help installs torch, which this needs")
 def test_every_stage_runs_goes_on_when_stopped_and_the_voice_speaks(tmp_path: Path) -> None:
     folder = tmp_path / "voice"
-    stop_after_teachers(start(folder))
+    stop_after_teachers(folder)
     taught = {path: path.stat().st_mtime_ns for path in folder.glob("sound/*/*")}
-    finish(start(folder))
+    finish(folder)
     assert {path: path.stat().st_mtime_ns for path in folder.glob("sound/*/*")} == taught
     assert [name for name in STATES if not (folder / name).exists()] == []
 
