@@ -6,9 +6,10 @@ hand. Does not know: the talker, text, callers.
 
 Everyone gets about as many frames in a round, the most that let nobody run dry: who takes more leaves crumbs to the
 others, and crumbs are dear; but where all would get crumbs, the first takes a block that is worth its call. Neighbours
-in the slots go along in one call when they would be due before it is over, and that leaves everyone as much. An
-utterance whose ring of sound is full rests; its frames then fill their ring, and the talker lets it rest too. Its slot
-goes back here, when all of it is decoded or it was stopped. An error in a call is that of the utterances in it.
+in the slots go along in one call when they would be due before it is over, that leaves everyone as much, and the call
+would not pay without them. An utterance whose ring of sound is full rests; its frames then fill their ring, and the
+talker lets it rest too. Its slot goes back here, when all of it is decoded or it was stopped. An error in a call is
+that of the utterances in it.
 """
 
 from __future__ import annotations
