@@ -2,8 +2,10 @@
 
 Purpose: keep moving averages that the block policy decides by. Knows: milliseconds. Does not know: clocks, models.
 
-The codec's time is taken as a line, call + frames * per_frame, fitted to the recent calls (older ones fade). Until
-calls of different sizes were seen, all of the time is put on the frames.
+The codec's time is taken as a line, call + frames * per_frame. Its shape is fitted to the last few hundred calls, its
+height to the last ten: those are often of one size, and a slow one among them would seem to say that calls are dear,
+after which only large ones would be made, and nothing would be learned any more. Until calls of different sizes were
+seen, all of the time is put on the frames.
 
 Admission asks for something else: what steps and calls cost in a crowd, where talker and codec share the device all the
 time. `warm_up` measures that. Later steps scale what was measured of steps, so that a device that slows down (heat,
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -28,6 +30,9 @@ _BELIEVE: Final = 0.1
 _FORGET: Final = 0.01
 _WILDEST: Final = 4.0  # a single measurement is not believed to be slower than that
 _FADE: Final = 0.9  # weight that what is known keeps when one more measurement comes
+_SHAPE_FADE: Final = 0.995  # the same for the shape of the codec's line
+_LEAST_MS: Final = 1e-6
+_ODD: Final = 1.5  # times the expected: a slower or faster call says no more about the shape
 
 
 class CostModel:
@@ -45,7 +50,8 @@ class CostModel:
         self._codec_slower = 1.0  # in bad moments, than the line says
         self._row_ms: float | None = None
         self._speed: float | None = None  # what the device said last
-        self._sums = [0.0] * 5  # weights, frames, ms, frames squared, frames * ms
+        self._shape = [0.0] * 5  # of codec calls: weights, frames, ms, frames squared, frames * ms
+        self._recent = [0.0] * 3  # weights, frames, ms
 
     def device_runs_at(self, speed: float) -> None:
         """The device says that from now on it runs at this share (above 0 to 1) of its full speed.
@@ -65,8 +71,8 @@ class CostModel:
                 self._slower = max(self._slower / longer, min(self._slower, 1.0))
             self._step_ms = None if self._step_ms is None else self._step_ms * longer
             self._row_ms = None if self._row_ms is None else self._row_ms * longer
-            self._sums[2] *= longer
-            self._sums[4] *= longer
+            for sums, place in ((self._shape, 2), (self._shape, 4), (self._recent, 2)):
+                sums[place] *= longer
 
     def step_took(self, ms: float) -> None:
         """One more frame of an utterance cost the talker that long."""
@@ -116,13 +122,14 @@ class CostModel:
 
     def codec_took(self, frames: int, ms: float) -> None:
         """One codec call of that many frames took that long."""
-        new = (1.0, frames, ms, frames * frames, frames * ms)
         with self._lock:
             self._call_began = None
-            expected_ms = self._line().codec_ms(frames)
-            if expected_ms > 0.0:
+            expected_ms, fair_ms = self._line().codec_ms(frames), ms
+            if expected_ms > _LEAST_MS:
                 self._codec_slower = _toward(self._codec_slower, ms / expected_ms)
-            self._sums = [_FADE * old + value for old, value in zip(self._sums, new, strict=True)]
+                fair_ms = min(max(ms, expected_ms / _ODD), expected_ms * _ODD)
+            self._recent = _fade(self._recent, _FADE, (1.0, frames, ms))
+            self._shape = _fade(self._shape, _SHAPE_FADE, (1.0, frames, fair_ms, frames * frames, frames * fair_ms))
 
     def snapshot(self) -> Costs:
         """The costs as known now; zero where nothing was measured."""
@@ -151,14 +158,21 @@ class CostModel:
 
     def _line(self) -> Costs:
         """The lock is held."""
-        weight, n, t, nn, nt = self._sums
+        weight, n, t, nn, nt = self._shape
         step_ms = self._step_ms or 0.0
         if weight == 0.0:
             return Costs(self._frame_ms, step_ms, 0.0, 0.0)
         spread = weight * nn - n * n
         slope = (weight * nt - n * t) / spread if spread > 1e-3 * n * n else t / n
         slope = min(max(slope, 0.0), t / n)
-        return Costs(self._frame_ms, step_ms, max(t - slope * n, 0.0) / weight, slope)
+        shape = Costs(self._frame_ms, step_ms, max(t - slope * n, 0.0) / weight, slope)
+        calls, frames, ms = self._recent
+        expected_ms = calls * shape.codec_call_ms + frames * shape.codec_frame_ms
+        return _codec_slower(shape, ms / expected_ms if expected_ms > _LEAST_MS else 1.0)
+
+
+def _fade(sums: list[float], kept: float, new: Sequence[float]) -> list[float]:
+    return [kept * old + value for old, value in zip(sums, new, strict=True)]
 
 
 def _codec_slower(costs: Costs, times: float) -> Costs:

@@ -26,11 +26,24 @@ def test_one_size_of_call_puts_all_on_the_frames() -> None:
 def test_the_line_is_found_and_followed() -> None:
     model = CostModel(80.0)
     for call_ms, frame_ms in ((10.0, 2.0), (30.0, 4.0)):
-        for frames in (1, 25) * 100:
+        for frames in (1, 25) * 1000:
             model.codec_took(frames, call_ms + frames * frame_ms)
         found = model.snapshot()
         assert found.codec_call_ms == pytest.approx(call_ms, rel=1e-3)
         assert found.codec_frame_ms == pytest.approx(frame_ms, rel=1e-3)
+
+
+def test_calls_of_nearly_one_size_do_not_make_calls_dear() -> None:
+    """They did once: only large ones were made from then on, nothing was learned, and listeners waited for 1.2 s."""
+    model = CostModel(80.0)
+    for number in range(200):
+        model.codec_took(frames := 3 + number % 23, 1.0 + 1.2 * frames)
+    for _ in range(30):
+        model.codec_took(25, 30.0)
+        model.codec_took(22, 29.2)
+    found = model.snapshot()
+    assert found.codec_call_ms < 3.0
+    assert found.codec_ms(25) == pytest.approx(31.0, rel=0.05)
 
 
 def test_the_step_follows() -> None:
