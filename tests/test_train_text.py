@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from export.text_side import load_tokenizer
-from export.train import lexicon, lts, pieces, templates, tokenizer_files
+from export.train import corpus, lexicon, lts, pieces, templates, tokenizer_files
 from export.train.corpus_data import Example, example, join, letters_and_times, split_at_pause
 from export.train.layout import Layout
 from export.train.phoneset import SYMBOLS
@@ -144,3 +144,14 @@ def test_rules_learn_what_a_letter_says_from_its_neighbours() -> None:
     trie = lts.train(list(words.items()) * 4)
     assert {word: lts.predict(trie, word) for word in words} == words
     assert lts.predict(trie, "cen") == "sεn"
+
+
+def test_a_long_sentence_is_one_sentence_of_whole_clauses() -> None:
+    clauses = ["The dog slept.", "I saw it.", "A very old bridge!", "When was it built?"]
+    for seed in range(50):
+        said = corpus.long_sentence(random.Random(seed), clauses)
+        assert corpus.LONG_LETTERS[0] <= len(said) <= corpus.LONG_LETTERS[1] + 40
+        assert said[0].isupper()
+        assert said[-1] == "."
+        assert not set(said[:-1]) & set(".!?")
+        assert said == corpus.long_sentence(random.Random(seed), clauses)
