@@ -77,7 +77,7 @@ def frames_within(costs: Costs, call_ms: float) -> float:
 
 def worthwhile(costs: Costs) -> int:
     """The fewest frames, at least 1, whose own cost is four times that of the call they need."""
-    return max(1, round(min(_WORTH * costs.codec_call_ms / max(costs.codec_frame_ms, _EPSILON_MS), 1e6)))
+    return max(1, round(min(_frames_costing(costs, _WORTH), 1e6)))
 
 
 def ample(costs: Costs) -> float:
@@ -86,7 +86,12 @@ def ample(costs: Costs) -> float:
     A processor loses in its caches what little is left to save: 8 streams of 25 frames took 1.35 ms a frame, one 1.2
     (two cores of an EPYC, November 2026). And a long call is as much longer in bad moments.
     """
-    return _AMPLE * costs.codec_call_ms / max(costs.codec_frame_ms, _EPSILON_MS)
+    return _frames_costing(costs, _AMPLE)
+
+
+def _frames_costing(costs: Costs, times: float) -> float:
+    """How many frames cost so many times what the call itself does."""
+    return times * costs.codec_call_ms / max(costs.codec_frame_ms, _EPSILON_MS)
 
 
 def steady_block(costs: Costs, speaking: int) -> float:

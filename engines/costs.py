@@ -2,7 +2,7 @@
 
 Purpose: keep moving averages that the block policy decides by. Knows: milliseconds. Does not know: clocks, models.
 
-The codec's time is taken as a line, call + frames * per_frame. Its shape is fitted to the last few hundred calls, its
+The codec's time is taken as a line, call + frames * per_frame. Its shape is fitted to the last two hundred calls, its
 height to the last ten: those are often of one size, and a slow one among them would seem to say that calls are dear,
 after which only large ones would be made, and nothing would be learned any more. Until calls of different sizes were
 seen, all of the time is put on the frames.
