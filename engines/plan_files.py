@@ -21,18 +21,19 @@ import msgspec
 from engines.errors import PlanError
 from engines.manifest import MANIFEST_NAME, Manifest, Record
 
-PLAN_FORMAT: Final = 1
+PLAN_FORMAT: Final = 2
 """Raised whenever graphs of the same names come to mean something else: plans made before are stale then."""
 PLAN_NAME: Final = "plan.json"
 SLOTS: Final = (1, 2, 4, 8)
-"""Slots that plans are built for."""
+"""Slots that plans are built for, and that a run can have (`PlanSizes.bucket`)."""
 PRECISIONS: Final = ("int4", "int8", "fp8", "fp16", "fp32")
 REMEDY: Final = "run `speakd build`"
 
 PlanRole = Literal["prefill", "frame", "talker", "step", "codec"]
 """What an engine is for. A plan has "prefill", "codec", and "frame" (unrolled) or "talker" and "step" (stepped)."""
-Shapes = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
-"""Least, usual and largest shape of one input."""
+OpenInputs = dict[str, tuple[int | str, ...]]
+Range = tuple[int, int, int]
+"""Least, usual and largest size of an open dimension."""
 
 
 class PlanKey(Record, frozen=True, kw_only=True):
@@ -54,13 +55,21 @@ class PlanSizes(Record, frozen=True, kw_only=True):
     """How much a plan holds; it serves wishes up to that."""
 
     slots: int
-    """Utterances in every run of the frame's graphs and of the codec: B of all engines but "prefill", where it is 1."""
+    """Most utterances of one run of the frame's graphs and of the codec ("prefill" has one)."""
     positions: int
     """Rows of each slot's cache."""
     prefill_rows: int
     """Most rows of one piece of a prompt."""
     codec_chunk_frames: int
     """Most frames of one codec call."""
+
+    def bucket(self, high: int) -> int:
+        """How many slots, from the first on, a run of slots below `high` has; a lone listener's run has one."""
+        return min(size for size in (*SLOTS, self.slots) if size >= high)
+
+    def buckets(self, high: int) -> tuple[int, ...]:
+        """All buckets of runs of slots below `high`, ascending."""
+        return tuple(sorted({self.bucket(reached) for reached in range(1, high + 1)}))
 
 
 class PlanFile(Record, frozen=True, kw_only=True):
@@ -75,10 +84,10 @@ class PlanGraph(PlanFile, frozen=True, kw_only=True):
     """One built engine."""
 
     role: PlanRole
-    slots: int
-    """B of its inputs."""
-    profiles: tuple[dict[str, Shapes], ...]
-    """By optimisation profile, in TensorRT's order: inputs with open dimensions, by name; empty where none is open."""
+    inputs: OpenInputs
+    """Shapes of the inputs with open dimensions, which are named: B slots, S rows, T frames."""
+    profiles: tuple[dict[str, Range], ...]
+    """By optimisation profile, in TensorRT's order: the open dimensions, by name; empty where none is open."""
 
 
 class Verification(Record, frozen=True, kw_only=True):
@@ -261,6 +270,13 @@ def find_plan(cache: Path, key: PlanKey, sizes: PlanSizes) -> Plan:
         raise PlanError(f"there is no TensorRT plan for this bundle in {cache}; {REMEDY}")
     _, why, plan = min(refused, key=lambda entry: entry[0])
     raise PlanError(f"the TensorRT plan {plan.folder.name} does not serve: {', '.join(why)}; {REMEDY}")
+
+
+def open_shapes(inputs: OpenInputs, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """The shapes of inputs whose open dimensions have these sizes."""
+    return {
+        name: tuple(size if isinstance(size, int) else sizes[size] for size in shape) for name, shape in inputs.items()
+    }
 
 
 def differences(plan: PlanSet, key: PlanKey, sizes: PlanSizes) -> list[str]:

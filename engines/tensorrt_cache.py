@@ -56,7 +56,7 @@ class Caches:
         return past | {name: self._fresh.address + index * self._step for index, name in enumerate(self._present)}
 
     def keep_frame(self, slot: int, position: int, stream: Stream) -> None:
-        """Bring a slot's row of a run of all slots with one row each to its place."""
+        """Bring a slot's row of a run of the first slots, one row each, to its place."""
         if self._fresh is not None:
             row = self._row_bytes
             self._cuda.copy_blocks(
@@ -69,9 +69,9 @@ class Caches:
         """Bring the rows of a run of one slot to their place."""
         self._keep(slot, 1, start, rows, stream)
 
-    def keep_all(self, start: int, rows: int, stream: Stream) -> None:
-        """Bring the rows of a run of all slots, who stand at the same position, to their place."""
-        self._keep(0, self._slots, start, rows, stream)
+    def keep_all(self, many: int, start: int, rows: int, stream: Stream) -> None:
+        """Bring the rows of a run of the first `many` slots, which stand at the same position, to their place."""
+        self._keep(0, many, start, rows, stream)
 
     def _keep(self, slot: int, many: int, start: int, rows: int, stream: Stream) -> None:
         if self._fresh is None:

@@ -4,13 +4,15 @@ Purpose: what `engines.codec` does, on a stream of lower priority than the talke
 talker left them on the device, or from the host; samples go to pinned memory; one event is waited for. Knows: the codec
 graph's inputs and outputs, each slot's states. Does not know: when to call, threads.
 
-Every run has all slots of the plan. An engine must not write what it reads, so new states come out beside the old ones;
-those of the slots that were really decoded are then copied over, and the others have lost nothing.
+A run has as many slots, from the first on, as reach the highest that is decoded (`PlanSizes.bucket`). An engine must
+not write what it reads, so new states come out beside the old ones; those of the slots that were really decoded are
+then copied over, and the others have lost nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -63,19 +65,19 @@ class TensorRtCodec:
         """
         self.slots, self.most_frames = slots, most_frames
         self._cuda, self._stream, self._history, self._memory = cuda, stream, history, memory
-        self._rows, self._books = about.sizes.slots, manifest.frame.codebooks
+        self._sizes, self._books = about.sizes, manifest.frame.codebooks
         self._samples_per_frame = manifest.frame.samples_per_frame
         self._names = [state.name for state in manifest.codec.states]
-        many = self._rows * about.sizes.codec_chunk_frames
+        many = about.sizes.slots * about.sizes.codec_chunk_frames
         self._inputs = SharedBlock(
             cuda,
             {
-                CodecInputs.POSITION: Want((self._rows,), np.int64),
+                CodecInputs.POSITION: Want((about.sizes.slots,), np.int64),
                 CodecInputs.CODES: Want((many if history is None else 0, self._books), np.int64),
             },
         )
         self._pcm = SharedBlock(cuda, {CodecOutputs.PCM: Want((many * self._samples_per_frame,), np.float32)})
-        self._frames_seen = np.zeros(self._rows, dtype=np.int64)
+        self._frames_seen = np.zeros(about.sizes.slots, dtype=np.int64)
         self._done = cuda.event()
         self._codes = self._inputs.addresses[CodecInputs.CODES] if history is None else memory[_CODES].address
         self._open(about, engine, scratch)
@@ -105,57 +107,58 @@ class TensorRtCodec:
             raise ValueError(f"the codec takes 1 to {self.most_frames} frames at once, not {frames}")
         if not 0 <= low < low + many <= self.slots:
             raise ValueError(f"there are {self.slots} slots, not {low} to {low + many - 1}")
+        bucket = self._sizes.bucket(low + many)
         self._inputs.arrays[CodecInputs.POSITION][:] = self._frames_seen
         if self._history is None:
-            rows = self._inputs.arrays[CodecInputs.CODES][: self._rows * frames]
-            rows.reshape(self._rows, frames, -1)[low : low + many] = codes
+            rows = self._inputs.arrays[CodecInputs.CODES][: bucket * frames]
+            rows.reshape(bucket, frames, -1)[low : low + many] = codes
         self._inputs.send(self._stream)
         if self._history is not None:
             for slot in range(low, low + many):
                 to = self._codes + slot * frames * self._books * CODE_BYTES
                 self._history.fetch(slot, int(self._frames_seen[slot]), frames, to, self._stream)
-        self._context(frames).enqueue(self._stream)
+        self._context(bucket, frames).enqueue(self._stream)
         self._keep[low, low + many]()
         self._frames_seen[low : low + many] += frames
-        return self._fetch(low, many, frames * self._samples_per_frame)
+        return self._fetch(bucket, frames * self._samples_per_frame)[low : low + many]
 
     def close(self) -> None:
         """Nothing of its own to let go: everything is the border's."""
 
     # -- inside -----------------------------------------------------------------------------------------------------
 
-    def _fetch(self, low: int, many: int, samples: int) -> Pcm:
-        self._pcm.fetch(self._stream, 4 * self._rows * samples)
+    def _fetch(self, bucket: int, samples: int) -> Pcm:
+        """What the run made, [bucket, samples]."""
+        self._pcm.fetch(self._stream, 4 * bucket * samples)
         self._cuda.record(self._done, self._stream)
         self._cuda.synchronize(self._done)
-        pcm: Pcm = self._pcm.arrays[CodecOutputs.PCM][: self._rows * samples].reshape(self._rows, samples)
-        return pcm[low : low + many]
+        pcm: Pcm = self._pcm.arrays[CodecOutputs.PCM][: bucket * samples].reshape(bucket, samples)
+        return pcm
 
     def _open(self, about: PlanSet, engine: Engine, scratch: int) -> None:
-        """A context for each profile, its addresses set once."""
+        """A context for each bucket and profile, its addresses set once."""
         addresses = self._inputs.addresses | {CodecInputs.CODES: self._codes}
         addresses |= {CodecOutputs.PCM: self._pcm.addresses[CodecOutputs.PCM]}
         addresses |= {name: tensor.address for name, tensor in self._memory.items() if name in engine.names}
         self._graph: PlanGraph = about.graph("codec")
-        self._contexts: dict[int, tuple[Context, int]] = {}  # by profile, with the frames it is set to
-        for frames in range(self.most_frames, 0, -1):
-            profile = profile_of(self._graph, self._shapes(frames))
-            if profile not in self._contexts:
-                context = engine.context(scratch, self._shapes(frames), self._stream)
+        self._contexts: dict[tuple[int, int], tuple[Context, int]] = {}  # with the frames each is set to
+        for bucket, frames in product(self._sizes.buckets(self.slots), range(self.most_frames, 0, -1)):
+            sizes = {"B": bucket, "T": frames}
+            place = bucket, profile_of(self._graph, sizes)
+            if place not in self._contexts:
+                context = engine.context(scratch, sizes, self._stream)
                 context.bind(addresses)
                 context.enqueue(self._stream)  # its first run settles what later ones rely on
-                self._contexts[profile] = context, frames
+                self._contexts[place] = context, frames
 
-    def _context(self, frames: int) -> Context:
-        profile = profile_of(self._graph, self._shapes(frames))
-        context, set_to = self._contexts[profile]
+    def _context(self, bucket: int, frames: int) -> Context:
+        sizes = {"B": bucket, "T": frames}
+        place = bucket, profile_of(self._graph, sizes)
+        context, set_to = self._contexts[place]
         if set_to != frames:
-            context.shape(self._shapes(frames))
-            self._contexts[profile] = context, frames
+            context.resize(sizes)
+            self._contexts[place] = context, frames
         return context
-
-    def _shapes(self, frames: int) -> dict[str, tuple[int, ...]]:
-        return {CodecInputs.CODES: (self._rows, frames, self._books)}
 
     def _put_keep(self, low: int, high: int) -> Callable[[], None]:
         """Take over the new states of slots [low, high)."""

@@ -24,8 +24,8 @@ class Context(Protocol):
         """
         ...
 
-    def shape(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Set the shapes of inputs with open dimensions, within the profile the context was made for."""
+    def resize(self, sizes: Mapping[str, int]) -> None:
+        """Set the sizes of all open dimensions, within the profile the context was made for."""
         ...
 
     def enqueue(self, stream: Stream) -> None:
@@ -41,10 +41,10 @@ class Engine(Protocol):
     scratch_bytes: int
     """Memory a run needs beside its tensors."""
 
-    def context(self, scratch: int, shapes: Mapping[str, tuple[int, ...]], stream: Stream) -> Context:
-        """A context whose runs use the memory at `scratch`; `shapes` of the inputs with open dimensions.
+    def context(self, scratch: int, sizes: Mapping[str, int], stream: Stream) -> Context:
+        """A context whose runs use the memory at `scratch`; `sizes` of the open dimensions, by name.
 
-        Raises `PlanError` where no profile takes the shapes, `DeviceError` when the device cannot.
+        Raises `PlanError` where no profile takes the sizes, `DeviceError` when the device cannot.
         """
         ...
 
@@ -57,14 +57,11 @@ class Loader(Protocol):
         ...
 
 
-def profile_of(graph: PlanGraph, shapes: Mapping[str, tuple[int, ...]]) -> int:
-    """The first optimisation profile that takes these shapes. Raises `PlanError` where there is none."""
+def profile_of(graph: PlanGraph, sizes: Mapping[str, int]) -> int:
+    """The first optimisation profile that takes these sizes. Raises `PlanError` where there is none."""
     for index, profile in enumerate(graph.profiles):
-        if all(
-            all(low <= size <= high for low, size, high in zip(least, shapes[name], most, strict=True))
-            for name, (least, _, most) in profile.items()
-        ):
+        if all(low <= sizes[name] <= high for name, (low, _, high) in profile.items()):
             return index
     if not graph.profiles:
         return 0
-    raise PlanError(f"{graph.file} was not built for {dict(shapes)}; {REMEDY}")
+    raise PlanError(f"{graph.file} was not built for {dict(sizes)}; {REMEDY}")

@@ -18,7 +18,7 @@ import tensorrt as trt
 
 from engines.cuda_api import Stream
 from engines.errors import DeviceError, DeviceLostError, PlanError
-from engines.plan_files import REMEDY, Plan, PlanGraph
+from engines.plan_files import REMEDY, Plan, PlanGraph, open_shapes
 from engines.tensorrt_contract import Context, Engine, profile_of
 
 _log = logging.getLogger(__name__)
@@ -68,17 +68,17 @@ class _LoadedEngine:
             if engine.get_tensor_location(name) != trt.TensorLocation.DEVICE:
                 raise PlanError(f"{graph.file} wants {name} in the host's memory, which is not foreseen; {REMEDY}")
 
-    def context(self, scratch: int, shapes: Mapping[str, tuple[int, ...]], stream: Stream) -> Context:
+    def context(self, scratch: int, sizes: Mapping[str, int], stream: Stream) -> Context:
         made = self._engine.create_execution_context(trt.ExecutionContextAllocationStrategy.USER_MANAGED)
         if made is None:
             raise DeviceError(f"TensorRT cannot make a context of {self._graph.file} ({self._logger.last})")
         if self.scratch_bytes:
             made.set_device_memory(scratch, self.scratch_bytes)
         context = _LoadedContext(made, self.names, self._graph, self._logger)
-        profile = profile_of(self._graph, shapes)
+        profile = profile_of(self._graph, sizes)
         if profile and not made.set_optimization_profile_async(profile, int(stream)):
             raise DeviceError(f"TensorRT cannot choose profile {profile} of {self._graph.file} ({self._logger.last})")
-        context.shape(shapes)
+        context.resize(sizes)
         return context
 
 
@@ -97,9 +97,9 @@ class _LoadedContext:
             if not self._context.set_tensor_address(name, addresses[name]):
                 raise DeviceError(f"TensorRT refuses an address for {name} of {self._graph.file} ({self._logger.last})")
 
-    def shape(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        for name, shape in shapes.items():
-            if name in self._names and not self._context.set_input_shape(name, shape):
+    def resize(self, sizes: Mapping[str, int]) -> None:
+        for name, shape in open_shapes(self._graph.inputs, sizes).items():
+            if not self._context.set_input_shape(name, shape):
                 raise PlanError(f"{self._graph.file} does not take {name} as {shape} ({self._logger.last}); {REMEDY}")
 
     def enqueue(self, stream: Stream) -> None:

@@ -5,12 +5,13 @@ predictor's, once per residual code, whose rows, sums and matrices are bound pas
 which name. Does not know: who is in a slot, when to run.
 
 There are two instances, used in turn. Each has its own block of inputs and of codes, so that the host can write and
-read one while the device is at the other.
+read one while the device is at the other. Of each there is one form for every bucket of slots, since caches are read
+whole: a lone listener does not wait for the empty places of others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -43,8 +44,8 @@ class FrameInstance:
 
     def __init__(self, cuda: CudaApi, manifest: Manifest, about: PlanSet, memory: Memory, instance: int) -> None:
         self._cuda = cuda
-        self._body: Body | None = None
-        self._sequence: Sequence | None = None
+        self._bodies: dict[int, Body] = {}
+        self._sequences: dict[int, Sequence] = {}
         self.inputs = SharedBlock(cuda, input_wants(manifest, about.sizes.slots))
         self._codes = SharedBlock(cuda, {CODES: code_want(manifest, about)})
         self.rows_in, self.rows_out = (memory[f"{FrameInputs.CODEC_ROWS}.{turn}"] for turn in (instance, 1 - instance))
@@ -60,21 +61,21 @@ class FrameInstance:
             FrameOutputs.LOGITS: memory[FrameOutputs.LOGITS].address,
         }
 
-    def prepare(self, body: Body, stream: Stream, *, recorded: bool) -> None:
+    def prepare(self, bucket: int, body: Body, stream: Stream, *, recorded: bool) -> None:
         """Run the engines once, so that they have settled, then record everything, or let it be put anew each time."""
-        self._body = body
-        self._put(stream)
+        self._bodies[bucket] = body
+        self._put(bucket, stream)
         if recorded:
             self._cuda.begin_recording(stream)
-            self._put(stream)
-            self._sequence = self._cuda.end_recording(stream)
+            self._put(bucket, stream)
+            self._sequences[bucket] = self._cuda.end_recording(stream)
 
-    def launch(self, stream: Stream) -> None:
-        """One frame of all slots."""
-        if self._sequence is not None:
-            self._cuda.launch(self._sequence, stream)
+    def launch(self, bucket: int, stream: Stream) -> None:
+        """One frame of the first `bucket` slots."""
+        if bucket in self._sequences:
+            self._cuda.launch(self._sequences[bucket], stream)
         else:
-            self._put(stream)
+            self._put(bucket, stream)
 
     def code_places(self, slot: int) -> tuple[int, int]:
         """Where a slot's codes begin on the device, and how many bytes lie from one to the next."""
@@ -88,10 +89,9 @@ class FrameInstance:
         found: npt.NDArray[Any] = self._codes.arrays[CODES]
         return found if self._unrolled else found.T
 
-    def _put(self, stream: Stream) -> None:
-        assert self._body is not None
+    def _put(self, bucket: int, stream: Stream) -> None:
         self.inputs.send(stream)
-        self._body.enqueue(stream)
+        self._bodies[bucket].enqueue(stream)
         self._codes.fetch(stream)
 
 
@@ -127,6 +127,7 @@ class Stepped:
     talker: Context
     passes: tuple[_Pass, ...]
     caches: Caches
+    bucket: int
 
     def enqueue(self, stream: Stream) -> None:
         """Put them on the stream."""
@@ -134,12 +135,14 @@ class Stepped:
         for each in self.passes:
             each.context.bind(each.addresses)
             each.context.enqueue(stream)
-            self.caches.keep_all(each.start, each.rows, stream)
+            self.caches.keep_all(self.bucket, each.start, each.rows, stream)
 
 
-def unrolled(frame: Engine, scratch: int, stream: Stream, instance: FrameInstance, talker: Caches) -> Unrolled:
-    """The body of an instance."""
-    context = frame.context(scratch, {}, stream)
+def unrolled(
+    frame: Engine, scratch: int, stream: Stream, talker: Caches, instance: FrameInstance, bucket: int
+) -> Unrolled:
+    """The body of an instance for so many slots."""
+    context = frame.context(scratch, {"B": bucket}, stream)
     results = {FrameOutputs.CODES: instance.codes_address, FrameOutputs.NEXT_CODEC_ROW: instance.rows_out.address}
     context.bind(instance.addresses | talker.addresses() | results)
     return Unrolled(context)
@@ -150,33 +153,34 @@ class SteppedFrames:
 
     def __init__(
         self, cuda: CudaApi, manifest: Manifest, about: PlanSet, memory: Memory, engine: Engine, scratch: int,
-        stream: Stream,
+        stream: Stream, buckets: Iterable[int],
     ) -> None:  # fmt: skip
-        slots, hidden = about.sizes.slots, manifest.talker.hidden
         self._memory, self._stream, self._scratch = memory, stream, scratch
         self._residuals = manifest.frame.codebooks - 1
         self._caches = caches(cuda, manifest.predictor, about, manifest.frame.codebooks, PREDICTOR_CACHE, memory)
         self._contexts = {
-            rows: engine.context(scratch, {StepInputs.ROWS: (slots, rows, hidden)}, stream) for rows in (1, 2)
+            (bucket, rows): engine.context(scratch, {"B": bucket, "S": rows}, stream)
+            for bucket in buckets
+            for rows in (1, 2)
         }
 
-    def body(self, talker: Engine, instance: FrameInstance, talker_caches: Caches) -> Stepped:
-        """The body of an instance."""
-        context = talker.context(self._scratch, {}, self._stream)
+    def body(self, talker: Engine, talker_caches: Caches, instance: FrameInstance, bucket: int) -> Stepped:
+        """The body of an instance for so many slots."""
+        context = talker.context(self._scratch, {"B": bucket}, self._stream)
         results = {
             TalkerStepOutputs.CODE: self._code(instance, 0),
             TalkerStepOutputs.PREDICTOR_ROWS: self._memory[TalkerStepOutputs.PREDICTOR_ROWS].address,
             TalkerStepOutputs.CODE_ROW: self._memory[TalkerStepOutputs.CODE_ROW].address,
         }
         context.bind(instance.addresses | talker_caches.addresses() | results)
-        passes = tuple(self._pass(instance, index) for index in range(self._residuals))
-        return Stepped(context, passes, self._caches)
+        passes = tuple(self._pass(instance, bucket, index) for index in range(self._residuals))
+        return Stepped(context, passes, self._caches, bucket)
 
     def _code(self, instance: FrameInstance, group: int) -> int:
         address, pitch = instance.code_places(0)
         return address + group * pitch
 
-    def _pass(self, instance: FrameInstance, index: int) -> _Pass:
+    def _pass(self, instance: FrameInstance, bucket: int, index: int) -> _Pass:
         before, after = f".{(index + 1) % 2}", f".{index % 2}"
         rows_in = StepOutputs.NEXT_ROW + before if index else TalkerStepOutputs.PREDICTOR_ROWS
         sum_in = StepOutputs.NEXT_ROW_SUM + before if index else TalkerStepOutputs.CODE_ROW
@@ -193,5 +197,5 @@ class SteppedFrames:
             StepOutputs.NEXT_ROW: self._memory[StepOutputs.NEXT_ROW + after].address,
             StepOutputs.NEXT_ROW_SUM: sum_out.address,
         }
-        first = index == 0  # reads two rows: the talker's state and code 0
-        return _Pass(self._contexts[2 if first else 1], addresses, 0 if first else index + 1, 2 if first else 1)
+        start, rows = (index + 1, 1) if index else (0, 2)  # the first reads the talker's state and code 0
+        return _Pass(self._contexts[bucket, rows], addresses, start, rows)

@@ -24,8 +24,8 @@ class PromptPieces:
         self, cuda: CudaApi, stream: Stream, manifest: Manifest, engine: Engine, scratch: int, talker: Caches,
         slots: int, most_rows: int,
     ) -> None:  # fmt: skip
-        self._cuda, self._stream, self._caches, self._hidden = cuda, stream, talker, manifest.talker.hidden
-        rows = Want((1, most_rows, self._hidden), np.float32)
+        self._cuda, self._stream, self._caches = cuda, stream, talker
+        rows = Want((1, most_rows, manifest.talker.hidden), np.float32)
         self._inputs = SharedBlock(
             cuda,
             {
@@ -39,7 +39,7 @@ class PromptPieces:
         self._rows = [1] * slots
         self._contexts: list[Context] = []
         for slot in range(slots):
-            context = engine.context(scratch, self._shapes(1), stream)
+            context = engine.context(scratch, {"S": 1}, stream)
             context.bind(self._inputs.addresses | talker.addresses(slot))
             self._contexts.append(context)
 
@@ -52,14 +52,10 @@ class PromptPieces:
         arrays[FrameInputs.TOTAL_LENGTH][0] = start + rows
         context = self._contexts[slot]
         if self._rows[slot] != rows:
-            context.shape(self._shapes(rows))
+            context.resize({"S": rows})
             self._rows[slot] = rows
         self._inputs.send(self._stream)
         context.enqueue(self._stream)
         self._caches.keep_piece(slot, start, rows, self._stream)
         self._cuda.record(self._done, self._stream)
         self._cuda.synchronize(self._done)
-
-    def _shapes(self, rows: int) -> dict[str, tuple[int, ...]]:
-        shape = (1, rows, self._hidden)
-        return {FrameInputs.CODEC_ROWS: shape, FrameInputs.TEXT_ROWS: shape}

@@ -4,8 +4,9 @@ Purpose: what `engines.talker` does, on a device of its own: prompts go into a s
 all slots is launched as one recorded sequence, and nothing is waited for but a frame's own event when its codes are
 collected. Knows: two instances used in turn, what a frame must not disturb. Does not know: text, requests, threads.
 
-Every run has all slots of the plan. Slots that do not step run void rows: such a row is written where the slot's own
-next row will replace it, and what the run hands on (`codec_rows`, `seen`) is carried over from what it read.
+A run has as many slots, from the first on, as reach the highest that steps (`PlanSizes.bucket`). Those of them that do
+not step run void rows: such a row is written where the slot's own next row will replace it. What a run hands on
+(`codec_rows`, `seen`) is carried over for whoever did not step.
 
 A prompt's last row is not prefilled: it is the slot's first step, together with everybody else's. Its codec side goes
 with its text side into the text row, since the graph adds them.
@@ -13,7 +14,8 @@ with its text side into the text row, since the graph adds them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +27,7 @@ from engines.plan_files import PlanSet
 from engines.sampling import ResolvedSampling
 from engines.stages import F32, FORBIDDEN, check_piece, write_sampling
 from engines.tensorrt_contract import Engine
-from engines.tensorrt_frame import FrameInstance, SteppedFrames, unrolled
+from engines.tensorrt_frame import Body, FrameInstance, SteppedFrames, unrolled
 from engines.tensorrt_history import CodeHistory
 from engines.tensorrt_memory import INSTANCES, TALKER_CACHE, Memory, caches
 from engines.tensorrt_prefill import PromptPieces
@@ -58,7 +60,7 @@ class TensorRtTalker:
         Raises `PlanError` when an engine does not fit, `DeviceError` when the device fails.
         """
         self.slots, self.positions, self.piece_rows = slots, positions, piece_rows
-        self._cuda, self._stream, self._history = cuda, stream, history
+        self._cuda, self._stream, self._history, self._sizes = cuda, stream, history, about.sizes
         self._caches = caches(cuda, manifest.talker, about, about.sizes.positions, TALKER_CACHE, memory)
         self._instances = [FrameInstance(cuda, manifest, about, memory, index) for index in range(INSTANCES)]
         self._pieces = PromptPieces(
@@ -140,7 +142,7 @@ class TensorRtTalker:
         assert len(self._events) < INSTANCES
         instance, stream = self._next, self._stream
         self._write_inputs(instance, live)
-        instance.launch(stream)
+        instance.launch(self._sizes.bucket(live[-1] + 1), stream)
         for slot in live:
             self._caches.keep_frame(slot, int(self._lengths[slot]), stream)
             self._history.put(slot, int(self._frames[slot]), *instance.code_places(slot), stream)
@@ -192,12 +194,14 @@ class TensorRtTalker:
         self, manifest: Manifest, about: PlanSet, engines: Mapping[str, Engine], memory: Memory, scratch: int,
         *, recorded: bool,
     ) -> None:  # fmt: skip
-        cuda, stream = self._cuda, self._stream
+        """Every form of a frame that `launch` may ask for."""
+        stream, buckets = self._stream, self._sizes.buckets(self.slots)
+        bodies: Callable[[FrameInstance, int], Body]
         if about.frame == "unrolled":
+            bodies = partial(unrolled, engines["frame"], scratch, stream, self._caches)
+        else:
+            frames = SteppedFrames(self._cuda, manifest, about, memory, engines["step"], scratch, stream, buckets)
+            bodies = partial(frames.body, engines["talker"], self._caches)
+        for bucket in buckets:
             for instance in self._instances:
-                body = unrolled(engines["frame"], scratch, stream, instance, self._caches)
-                instance.prepare(body, stream, recorded=recorded)
-            return
-        frames = SteppedFrames(cuda, manifest, about, memory, engines["step"], scratch, stream)
-        for instance in self._instances:
-            instance.prepare(frames.body(engines["talker"], instance, self._caches), stream, recorded=recorded)
+                instance.prepare(bucket, bodies(instance, bucket), stream, recorded=recorded)

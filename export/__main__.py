@@ -21,7 +21,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from engines.errors import BundleError, PlanError
 from engines.manifest import Manifest, Quality
-from engines.plan_files import plan_cache
+from engines.plan_files import SLOTS, plan_cache
 from export.attention_tensorrt import AttentionForm
 from export.build_command import add_build, build_or_list, show_plans
 from export.errors import ExportError
@@ -29,7 +29,7 @@ from export.exporter import PRECISIONS, export_checkpoint
 from export.inspect_bundle import inspect
 from export.lowering import Precision
 from export.plan_progress import StoppedError
-from export.tensorrt import SLOTS, FrameShape, TensorRtChoice
+from export.tensorrt import FrameShape, TensorRtChoice
 from export.tensorrt_files import export_tensorrt
 
 COMMANDS = ("export", "inspect", "tensorrt", "build")

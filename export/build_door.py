@@ -13,11 +13,12 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from engines.plan_files import Shapes
 from export.errors import BuildError
 from export.tensorrt_trouble import NOT_INSTALLED
 
 Values = dict[str, npt.NDArray[Any]]
+Shapes = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+"""Least, usual and largest shape of one input."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ from export.plan_cache import BuildRecord, PlanCache
 from export.plan_check import Side, make_probe, rows_needed, verify
 from export.plan_choice import PlanWish, choose, find_checkpoint, workspace_bytes
 from export.plan_machine import OrtSession
-from export.plan_profile import open_profiles, open_ranges
+from export.plan_profile import open_inputs, open_ranges, profile_shapes
 from export.plan_progress import BuildProgress, BuildState
 from export.probe_texts import probe_ids
 from export.tensorrt import WEIGHTS, FrameShape, Role, TensorRtChoice
@@ -165,29 +165,21 @@ class Build:
         models = {Role(path.stem): onnx.load(path, load_external_data=False) for path in self._graphs.glob("*.onnx")}
         weights_bytes = (self._graphs / WEIGHTS).stat().st_size
         room = workspace_bytes(self._gpu, weights_bytes)
-        sizes = self._wish.sizes
         nodes = sum(len(model.graph.node) for model in models.values())
         share = 1.0 - _WEIGHTS_SHARE - (_VERIFY_SHARE if self._wish.verified else 0.0)
         built = []
         for role, model in sorted(models.items()):
             self._progress.begin(f"engine {role.value}", share * len(model.graph.node) / nodes)
             target = self._plan / f"{role.value}.engine"
-            ranges = open_ranges(role, sizes.prefill_rows, sizes.codec_chunk_frames)
-            profiles = open_profiles(model, ranges)
+            inputs, profiles = open_inputs(model), open_ranges(role, self._wish.sizes)
             order = EngineOrder(
-                name=role.value, graph=self._graphs / f"{role.value}.onnx", target=target, profiles=profiles,
-                workspace_bytes=room, exact=self._key.precision == "fp32",
+                name=role.value, graph=self._graphs / f"{role.value}.onnx", target=target,
+                profiles=profile_shapes(inputs, profiles), workspace_bytes=room, exact=self._key.precision == "fp32",
                 timing_file=self._cache.timing_file(self._key),
             )  # fmt: skip
             self._builder.build(order, self._progress.advance)
-            built.append(
-                PlanGraph(
-                    role=role.value,
-                    slots=1 if role is Role.PREFILL else self._choice.slots,
-                    profiles=profiles,
-                    **msgspec.structs.asdict(_entry(target)),
-                )
-            )
+            file = msgspec.structs.asdict(_entry(target))
+            built.append(PlanGraph(role=role.value, inputs=inputs, profiles=profiles, **file))
         return tuple(built)
 
     def _write_tables(self) -> PlanFile:
@@ -212,12 +204,13 @@ class Build:
         with ExitStack() as opened:
             built: dict[Role, Session] = {}
             for graph in graphs:
-                engine = self._builder.open(self._plan / graph.file, graph.profiles)
+                shapes = profile_shapes(graph.inputs, graph.profiles)
+                engine = self._builder.open(self._plan / graph.file, shapes)
                 built[Role(graph.role)] = opened.enter_context(closing(engine))
             found = verify(
                 Side(sessions=reference, choice=self._choice, weights=self._graphs / WEIGHTS),
                 Side(sessions=built, choice=self._choice, weights=self._plan / TABLES),
-                manifest, probe, self._wish.sizes.prefill_rows,
+                manifest, probe, self._wish.sizes,
                 f"ONNX Runtime {ort.__version__} on the CPU, the same graphs", self._progress.advance,
             )  # fmt: skip
         if not found.passed:

@@ -9,7 +9,7 @@ Knows: what a frame's runs need and give. Does not know: TensorRT, who runs a gr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.manifest import FrameInputs, FrameOutputs, Manifest, StageSampling
-from engines.plan_files import Verification
+from engines.plan_files import PlanSizes, Verification
 from export.build_door import Session, Values
 from export.plan_machine import CodecMachine, Dimensions, Machine
 from export.quality import prompt_rows
@@ -46,7 +46,7 @@ Advance = Callable[[float], object]
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What every run is given."""
+    """What every run is given, by slot where it is not the same for all."""
 
     prompts: tuple[tuple[Floats, Floats], ...]
     """By slot: codec and text rows, f32 [rows, hidden]."""
@@ -55,6 +55,11 @@ class Probe:
     settings: Values
     noise: Floats
     """f32 [FRAMES, B, codebooks, K]; slot 0 is greedy."""
+
+    def first(self, slots: int) -> Probe:
+        """The same for fewer slots."""
+        settings = {name: values[:slots] for name, values in self.settings.items()}
+        return Probe(self.prompts[:slots], self.pad, settings, self.noise[:, :slots])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,10 @@ class Spoken:
     """`next_codec_row` of each frame, [FRAMES, B, 1, hidden]."""
     seen: Floats
     """[FRAMES, B, vocabulary]"""
+
+    def first(self, slots: int) -> Spoken:
+        """That of the first slots."""
+        return Spoken(self.codes[:, :slots], self.logits[:, :slots], self.rows[:, :slots], self.seen[:, :slots])
 
 
 def make_probe(
@@ -141,33 +150,47 @@ class Side:
 
 
 def verify(
-    reference: Side, built: Side, manifest: Manifest, probe: Probe, piece_rows: int, name: str, advance: Advance
+    reference: Side, built: Side, manifest: Manifest, probe: Probe, sizes: PlanSizes, name: str, advance: Advance
 ) -> Verification:
-    """Compare two sides that hold the same weights; `name` says who ran the reference."""
-    size = Dimensions(talker=manifest.talker, predictor=manifest.predictor, codebooks=manifest.frame.codebooks)
+    """Compare two sides that hold the same weights; `name` says who ran the reference.
 
-    def run(side: Side, forced: Spoken | None, codes: Codes | None, first: float) -> tuple[Spoken, Floats]:
-        machine = Machine(side.sessions, side.choice, size, side.weights)
-        spoken = speak(machine, probe, piece_rows, forced, lambda share: advance(first + 0.4 * share))
-        frames = np.swapaxes(spoken.codes if codes is None else codes, 0, 1)
-        pcm = CodecMachine(side.sessions[Role.CODEC], side.choice).decode(manifest.codec.states, frames, CUTS)
-        advance(first + 0.5)
+    What is built runs with every number of slots that the plan's runs can have (`PlanSizes.buckets`), and the worst
+    counts; the reference, which is slow, runs once with all, since nobody's speech depends on the company.
+    """
+    size = Dimensions(talker=manifest.talker, predictor=manifest.predictor, codebooks=manifest.frame.codebooks)
+    buckets = sizes.buckets(sizes.slots)
+
+    def run(side: Side, slots: int, forced: Spoken | None, first: float, share: float) -> tuple[Spoken, Floats]:
+        choice = replace(side.choice, slots=slots)
+        machine = Machine(side.sessions, choice, size, side.weights)
+        told = probe.first(slots)
+        spoken = speak(machine, told, sizes.prefill_rows, forced, lambda done: advance(first + 0.8 * share * done))
+        frames = np.swapaxes((forced or spoken).codes, 0, 1)
+        pcm = CodecMachine(side.sessions[Role.CODEC], choice).decode(manifest.codec.states, frames, CUTS)
+        advance(first + share)
         return spoken, pcm
 
-    expected, sound = run(reference, None, None, 0.0)
-    found, heard = run(built, expected, expected.codes, 0.5)
+    expected, sound = run(reference, sizes.slots, None, 0.0, 0.5)
+    agreements, logits_errors, pcm_errors = [], [], []
+    for index, slots in enumerate(buckets):
+        share = 0.5 / len(buckets)
+        wanted = expected.first(slots)
+        found, heard = run(built, slots, wanted, 0.5 + share * index, share)
+        agreements.append(round(float((wanted.codes == found.codes).mean()), 4))
+        logits_errors.append(_relative(wanted.logits, found.logits))
+        pcm_errors.append(_relative(sound[:slots], heard))
     precision = built.choice.precision.value
     dtype = np.dtype(built.choice.dtype)
     if precision == "fp32" and dtype == np.float16:
         precision = "fp16"
     return Verification(
         reference=name,
-        frames=FRAMES * built.choice.slots,
-        agreement=round(float((expected.codes == found.codes).mean()), 4),
+        frames=FRAMES * sum(buckets),
+        agreement=min(agreements),
         least_agreement=LEAST_AGREEMENT[precision],
-        logits_error=_relative(expected.logits, found.logits),
+        logits_error=max(logits_errors),
         most_logits_error=MOST_LOGITS_ERROR[precision],
-        pcm_error=_relative(sound, heard),
+        pcm_error=max(pcm_errors),
         most_pcm_error=MOST_PCM_ERROR[dtype],
     )
 

@@ -1,7 +1,7 @@
-"""Optimisation profiles: between which shapes an engine's open dimensions may lie.
+"""Optimisation profiles: between which sizes an engine's open dimensions may lie.
 
-Purpose: from a graph and the sizes of a plan to the shapes TensorRT is told. Knows: the names of open dimensions, which
-roles have them. Does not know: TensorRT.
+Purpose: from a graph and the sizes of a plan to what TensorRT is told. Knows: the names of open dimensions (B slots, S
+rows, T frames), which roles have them. Does not know: TensorRT.
 """
 
 from __future__ import annotations
@@ -11,30 +11,51 @@ from typing import Final
 
 from onnx import ModelProto
 
-from engines.plan_files import Shapes
+from engines.plan_files import OpenInputs, PlanSizes, Range, open_shapes
+from export.build_door import Shapes
 from export.tensorrt import Role
 
 USUAL_CODEC_FRAMES: Final = 4
 """What the codec's kernels are chosen for; listeners get blocks of 1 to the most."""
-Range = tuple[int, int, int]
-"""Least, usual, most."""
 
 
-def open_ranges(role: Role, prefill_rows: int, codec_frames: int) -> tuple[dict[str, Range], ...]:
-    """The ranges of the open dimensions of a role's graph (S rows, T frames), by name, one for each profile.
+def open_ranges(role: Role, sizes: PlanSizes) -> tuple[dict[str, Range], ...]:
+    """The ranges of the open dimensions of a role's graph, by name, one for each profile; none where none is open.
 
-    What is run again and again has a profile of just its shape: the predictor's one row, a listener's single frame.
+    What is run again and again has a profile of just its size: a lone listener, the predictor's one row, a single
+    frame. Whoever has company shares the kernels that suit all slots.
     """
-    if role is Role.STEP:
-        return {"S": (1, 1, 1)}, {"S": (2, 2, 2)}
-    if role is Role.CODEC:
-        return {"T": (1, 1, 1)}, {"T": (1, min(USUAL_CODEC_FRAMES, codec_frames), codec_frames)}
-    return ({"S": (1, prefill_rows, prefill_rows)},)
+    slots, rows, frames = sizes.slots, sizes.prefill_rows, sizes.codec_chunk_frames
+    if role is Role.PREFILL:
+        return ({"S": (1, rows, rows)},)
+    lone, company = {"B": (1, 1, 1)}, {"B": (2, slots, slots)}
+    by_slots = [lone, company] if slots > 1 else [{}]
+    by_length: dict[Role, list[dict[str, Range]]] = {
+        Role.STEP: [{"S": (1, 1, 1)}, {"S": (2, 2, 2)}],
+        Role.CODEC: [{"T": (1, 1, 1)}, {"T": (1, min(USUAL_CODEC_FRAMES, frames), frames)}],
+    }
+    both = (one | other for one in by_slots for other in by_length.get(role, [{}]))
+    return tuple(ranges for ranges in both if ranges)
 
 
-def open_profiles(model: ModelProto, ranges: tuple[dict[str, Range], ...]) -> tuple[dict[str, Shapes], ...]:
-    """For each of `ranges` the least, usual and largest shape of every input with a named dimension; none without."""
-    return tuple(shapes for shapes in (_open_shapes(model, sizes) for sizes in ranges) if shapes)
+def open_inputs(model: ModelProto) -> OpenInputs:
+    """The shapes of the inputs with named dimensions, by name."""
+    shapes = {
+        value.name: tuple(dim.dim_param or dim.dim_value for dim in value.type.tensor_type.shape.dim)
+        for value in model.graph.input
+    }
+    return {name: shape for name, shape in shapes.items() if any(isinstance(size, str) for size in shape)}
+
+
+def profile_shapes(inputs: OpenInputs, profiles: tuple[dict[str, Range], ...]) -> tuple[dict[str, Shapes], ...]:
+    """For each profile the least, usual and largest shape of every open input, as TensorRT wants them."""
+    told = []
+    for ranges in profiles:
+        least, usual, most = (
+            open_shapes(inputs, {name: sizes[which] for name, sizes in ranges.items()}) for which in range(3)
+        )
+        told.append({name: (least[name], usual[name], most[name]) for name in inputs})
+    return tuple(told)
 
 
 def which_profile(profiles: tuple[dict[str, Shapes], ...], shapes: Mapping[str, tuple[int, ...]]) -> int:
@@ -47,16 +68,3 @@ def which_profile(profiles: tuple[dict[str, Shapes], ...], shapes: Mapping[str, 
         ):
             return index
     return max(len(profiles) - 1, 0)
-
-
-def _open_shapes(model: ModelProto, sizes: dict[str, Range]) -> dict[str, Shapes]:
-    shapes: dict[str, Shapes] = {}
-    for value in model.graph.input:
-        dims = value.type.tensor_type.shape.dim
-        if any(dim.dim_param for dim in dims):
-            least, usual, most = (
-                tuple(sizes[dim.dim_param][which] if dim.dim_param else dim.dim_value for dim in dims)
-                for which in range(3)
-            )
-            shapes[value.name] = (least, usual, most)
-    return shapes

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto
 
+from engines.plan_files import SLOTS
 from export.attention_tensorrt import AttentionForm
 from export.checkpoint import TensorFile, TensorSource
 from export.codec_graph import CodecGraph
@@ -35,7 +36,6 @@ from export.rounding import Rounder
 from export.stepped_graph import build_prefill_graph, build_step_graph, build_talker_graph
 
 WEIGHTS: Final = "weights.safetensors"
-SLOTS: Final = (1, 2, 4, 8)
 
 
 class FrameShape(str, Enum):
@@ -51,7 +51,7 @@ class Role(str, Enum):
     """What a graph of a set is for."""
 
     PREFILL = "prefill"
-    """Rows of one slot's prompt into its cache; S is left open."""
+    """Rows of one slot's prompt into its cache; S is left open. All others run one slot or more, and leave B open."""
     FRAME = "frame"
     TALKER = "talker"
     STEP = "step"
@@ -116,11 +116,10 @@ class TensorRtGraphs:
     graphs: dict[Role, GraphBuilder] = field(default_factory=dict)
 
     def model(self, role: Role) -> ModelProto:
-        """One graph with its slots fixed, its weights in `WEIGHTS`."""
-        made = self.graphs[role].model(WEIGHTS)
-        slots = 1 if role is Role.PREFILL else self.choice.slots
+        """One graph, its weights in `WEIGHTS`. B is left open where there is more than one slot (see `Role`)."""
+        one_slot = {"B": 1} if role is Role.PREFILL or self.choice.slots == 1 else {}
         one_row = {"S": 1} if role in (Role.FRAME, Role.TALKER) else {}
-        return fix_dimensions(made, {"B": slots, **one_row})
+        return fix_dimensions(self.graphs[role].model(WEIGHTS), one_slot | one_row)
 
     def write(self, folder: Path, advance: Callable[[int], None] = lambda _: None) -> None:
         """The graphs as `ROLE.onnx`, and the weights beside them; `advance` is told the bytes of each tensor."""

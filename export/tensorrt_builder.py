@@ -16,8 +16,7 @@ import numpy as np
 import tensorrt as trt
 
 from engines.errors import SpeechError
-from engines.plan_files import Shapes
-from export.build_door import EngineOrder, Gpu, Values
+from export.build_door import EngineOrder, Gpu, Shapes, Values
 from export.cuda_device import DeviceMemory, first_gpu
 from export.errors import BuildError
 from export.plan_profile import which_profile

@@ -114,17 +114,27 @@ def measure_stages(stages: Stages, bundle: Bundle, slots: int) -> dict[str, Any]
         prefill(slot)
         while talker.length(slot) + PROMPT_ROWS <= CONTEXT_ROWS:
             talker.prefill(slot, rows, rows, last=True)
-    frames(talker, slots, 8)
-    began = time.perf_counter()
-    frames(talker, slots, RUNS)
-    frame_ms = (time.perf_counter() - began) * 1000 / RUNS
-    for slot in range(slots):
+    frame_ms = frame_time_ms(talker, slots)
+    for slot in range(1, slots):
         talker.release(slot)
+    lone_frame_ms = frame_time_ms(talker, 1)
+    talker.release(0)
     codec.begin(0)
     one, block = (np.zeros((count, manifest.frame.codebooks), np.int64) for count in (1, BLOCK_FRAMES))
     codec1_ms = median_ms(lambda: codec.decode(0, one), 15)
     codec_ms = median_ms(lambda: codec.decode(0, block), 9) / BLOCK_FRAMES
-    return {"prefill_ms": prefill_ms, "frame_ms": frame_ms, "codec1_ms": codec1_ms, "codec_ms": codec_ms}
+    return {
+        "prefill_ms": prefill_ms, "frame_ms": frame_ms, "lone_frame_ms": lone_frame_ms, "codec1_ms": codec1_ms,
+        "codec_ms": codec_ms,
+    }  # fmt: skip
+
+
+def frame_time_ms(talker: TalkerStage, slots: int) -> float:
+    """One frame of the first slots, the others idle, of many launched back to back."""
+    frames(talker, slots, 8)
+    began = time.perf_counter()
+    frames(talker, slots, RUNS)
+    return (time.perf_counter() - began) * 1000 / RUNS
 
 
 def frames(talker: TalkerStage, slots: int, count: int) -> None:

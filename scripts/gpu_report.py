@@ -15,6 +15,7 @@ COLUMNS: Final = {
     "precision": "precision",
     "slots": "slots",
     "frame_ms": "frame ms",
+    "lone_frame_ms": "of one alone",
     "roofline": "of floor",
     "gap": "gap/frame",
     "prefill_ms": "prefill ms",

@@ -23,12 +23,12 @@ try:
 except ImportError:  # wheels of the bare bindings call it otherwise
     trt = sys.modules["tensorrt"] = importlib.import_module("tensorrt_bindings")
 
-from engines.plan_files import Shapes
+from engines.plan_files import PlanSizes
 from export.attention_tensorrt import AttentionForm
-from export.build_door import EngineOrder, load_builder
+from export.build_door import EngineOrder, Shapes, load_builder
 from export.errors import BuildError
 from export.lowering import Precision
-from export.plan_profile import open_profiles, open_ranges
+from export.plan_profile import open_inputs, open_ranges, profile_shapes
 from export.plan_progress import StoppedError
 from export.tensorrt import FrameShape, TensorRtChoice, build_tensorrt, read_source
 from export.tensorrt_builder import Errors, Monitor, TensorRtBuilder
@@ -97,17 +97,19 @@ def main() -> int:
     told: dict[str, Any] = {"tensorrt": builder.version, "graphs": []}
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
+        sizes = PlanSizes(slots=2, positions=64, prefill_rows=16, codec_chunk_frames=25)
         source = read_source(write_checkpoint(TinySpec(), place / "tiny"), 64, 4096)
         for form in AttentionForm:
             for shape in FrameShape:
                 folder = place / f"{form.value}-{shape.value}"
                 folder.mkdir()
-                graphs = build_tensorrt(source, TensorRtChoice(form, shape, np.float16, Precision.INT4, 2, 64))
+                choice = TensorRtChoice(form, shape, np.float16, Precision.INT4, sizes.slots, sizes.positions)
+                graphs = build_tensorrt(source, choice)
                 graphs.write(folder)
                 for role in graphs.graphs:
                     order = EngineOrder(
                         name=role.value, graph=folder / f"{role.value}.onnx", target=folder / f"{role.value}.engine",
-                        profiles=open_profiles(graphs.model(role), open_ranges(role, 16, 25)),
+                        profiles=profile_shapes(open_inputs(graphs.model(role)), open_ranges(role, sizes)),
                         workspace_bytes=256 << 20, exact=shape is FrameShape.STEPPED, timing_file=place / "timing",
                     )  # fmt: skip
                     found = try_graph(builder, order) | try_build(builder, order)

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engines.plan_files import Shapes
-from export.build_door import EngineOrder, Gpu, Values
+from export.build_door import EngineOrder, Gpu, Shapes, Values
 from export.errors import BuildError
 from export.plan_machine import OrtSession
 from export.plan_progress import StoppedError

@@ -170,9 +170,9 @@ class FakeCuda(CudaApi):
 
     # -- for the engines, and for tests -----------------------------------------------------------------------------
 
-    def put(self, stream: Stream, what: str, act: Callable[[], None]) -> None:
+    def put(self, stream: Stream, what: str, act: Callable[[], None], *about: Any) -> None:
         """One more thing on a stream."""
-        self._note(what, stream)
+        self._note(what, stream, about=about)
         self._put(stream, Work(act))
 
     def check(self, address: int, size_bytes: int) -> None:

@@ -17,7 +17,7 @@ import onnxruntime as ort
 
 from engines.cuda_api import Stream
 from engines.errors import PlanError
-from engines.plan_files import Plan, PlanGraph
+from engines.plan_files import Plan, PlanGraph, open_shapes
 from engines.tensorrt_contract import profile_of
 from tests.fake_cuda import FakeCuda
 
@@ -49,35 +49,36 @@ class FakeEngine:
         self.outputs = [value.name for value in self.session.get_outputs()]
         self.names = frozenset((*self.inputs, *self.outputs))
 
-    def context(self, scratch: int, shapes: Mapping[str, tuple[int, ...]], stream: Stream) -> FakeContext:
+    def context(self, scratch: int, sizes: Mapping[str, int], stream: Stream) -> FakeContext:
         self.cuda.check(scratch, SCRATCH_BYTES)
-        return FakeContext(self, profile_of(self.graph, shapes), shapes)
+        return FakeContext(self, profile_of(self.graph, sizes), sizes)
 
 
 class FakeContext:
     """One use of a graph."""
 
-    def __init__(self, engine: FakeEngine, profile: int, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    def __init__(self, engine: FakeEngine, profile: int, sizes: Mapping[str, int]) -> None:
         self._engine, self._profile = engine, profile
         self._addresses: dict[str, int] = {}
         self._shapes = {name: tuple(value.shape) for name, value in engine.inputs.items()}
-        self.shape(shapes)
+        self.resize(sizes)
 
     def bind(self, addresses: Mapping[str, int]) -> None:
         assert self._engine.names <= addresses.keys(), self._engine.names - addresses.keys()
         self._addresses = {name: addresses[name] for name in self._engine.names}
 
-    def shape(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        if profile_of(self._engine.graph, shapes) != self._profile:
+    def resize(self, sizes: Mapping[str, int]) -> None:
+        if profile_of(self._engine.graph, sizes) != self._profile:
             raise PlanError("another profile than the context's")
-        for name, shape in shapes.items():
+        self._slots = sizes.get("B", 1)
+        for name, shape in open_shapes(self._engine.graph.inputs, sizes).items():
             fixed = [(size, told) for size, told in zip(shape, self._engine.inputs[name].shape, strict=True)]
             assert all(size == told for size, told in fixed if isinstance(told, int)), name
             self._shapes[name] = shape
 
     def enqueue(self, stream: Stream) -> None:
         addresses, shapes = dict(self._addresses), dict(self._shapes)
-        self._engine.cuda.put(stream, self._engine.graph.role, lambda: self._run(addresses, shapes))
+        self._engine.cuda.put(stream, self._engine.graph.role, lambda: self._run(addresses, shapes), self._slots)
 
     def _run(self, addresses: dict[str, int], shapes: dict[str, tuple[int, ...]]) -> None:
         given = {}

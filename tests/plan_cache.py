@@ -16,7 +16,6 @@ from engines.plan_files import (
     PlanRole,
     PlanSet,
     PlanSizes,
-    Shapes,
     Verification,
     folder_name,
     write_plan_set,
@@ -38,7 +37,7 @@ def write_plan(cache: Path, *, key: PlanKey = KEY, sizes: PlanSizes = SIZES, **o
     folder.mkdir(parents=True)
     stepped = other.get("frame") == "stepped"
     roles = STEPPED if stepped else UNROLLED
-    graphs = tuple(_graph(folder, role, 1 if role == "prefill" else sizes.slots) for role in roles)
+    graphs = tuple(_graph(folder, role, sizes) for role in roles)
     plan = PlanSet(
         format_version=PLAN_FORMAT, key=key, sizes=sizes, attention="in_place", frame="unrolled", dtype="float16",
         graphs=graphs, tables=_file(folder, "tables.safetensors") if stepped else None, voice="default",
@@ -48,10 +47,12 @@ def write_plan(cache: Path, *, key: PlanKey = KEY, sizes: PlanSizes = SIZES, **o
     return folder
 
 
-def _graph(folder: Path, role: PlanRole, slots: int) -> PlanGraph:
+def _graph(folder: Path, role: PlanRole, sizes: PlanSizes) -> PlanGraph:
     file = _file(folder, f"{role}.engine")
-    profile: dict[str, Shapes] = {"codes": ((slots, 1, 16), (slots, 4, 16), (slots, 25, 16))}
-    return PlanGraph(role=role, slots=slots, profiles=(profile,), file=file.file, bytes=file.bytes, sha256=file.sha256)
+    return PlanGraph(
+        role=role, inputs={"codes": (sizes.slots, "T", 16)}, profiles=({"T": (1, 4, 25)},), file=file.file,
+        bytes=file.bytes, sha256=file.sha256,
+    )  # fmt: skip
 
 
 def _file(folder: Path, name: str) -> PlanFile:

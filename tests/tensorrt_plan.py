@@ -12,7 +12,6 @@ import msgspec
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from engines.graph_names import CodecInputs, FrameInputs
 from engines.manifest import Manifest
 from engines.plan_files import (
     PLAN_FORMAT,
@@ -22,11 +21,11 @@ from engines.plan_files import (
     PlanKey,
     PlanSet,
     PlanSizes,
-    Shapes,
     write_plan_set,
 )
-from engines.step_names import StepInputs, StepTables
-from export.tensorrt import WEIGHTS, FrameShape, Role, TensorRtChoice, TensorRtSource, build_tensorrt
+from engines.step_names import StepTables
+from export.plan_profile import open_inputs, open_ranges
+from export.tensorrt import WEIGHTS, FrameShape, TensorRtChoice, TensorRtSource, build_tensorrt
 
 KEY = PlanKey(bundle="b", tensorrt="11.0.0", device="Fake", architecture="sm_00", precision="fp32")
 
@@ -37,16 +36,8 @@ def write_plan(
     """Build the graphs of a choice into `folder` and say of them what a plan says; `rows` of a prompt's piece."""
     graphs = build_tensorrt(source, choice)
     graphs.write(folder)
-    hidden, books, slots = manifest.talker.hidden, manifest.frame.codebooks, choice.slots
-    piece = ((1, 1, hidden), (1, rows, hidden), (1, rows, hidden))
-    profiles: dict[Role, tuple[dict[str, Shapes], ...]] = {
-        Role.PREFILL: ({FrameInputs.CODEC_ROWS: piece, FrameInputs.TEXT_ROWS: piece},),
-        Role.STEP: tuple({StepInputs.ROWS: ((slots, many, hidden),) * 3} for many in (1, 2)),
-        Role.CODEC: tuple(
-            {CodecInputs.CODES: ((slots, least, books), (slots, most, books), (slots, most, books))}
-            for least, most in ((1, 1), (1, codec_frames))
-        ),
-    }
+    slots = choice.slots
+    sizes = PlanSizes(slots=slots, positions=choice.positions, prefill_rows=rows, codec_chunk_frames=codec_frames)
     files = []
     for role in graphs.graphs:
         file = _about(folder, f"{role.value}.onnx")
@@ -56,14 +47,14 @@ def write_plan(
                 bytes=file.bytes,
                 sha256=file.sha256,
                 role=role.value,
-                slots=1 if role is Role.PREFILL else slots,
-                profiles=profiles.get(role, ()),
+                inputs=open_inputs(graphs.model(role)),
+                profiles=open_ranges(role, sizes),
             )
         )
     plan = PlanSet(
         format_version=PLAN_FORMAT,
         key=msgspec.structs.replace(KEY, precision=choice.precision.value),
-        sizes=PlanSizes(slots=slots, positions=choice.positions, prefill_rows=rows, codec_chunk_frames=codec_frames),
+        sizes=sizes,
         attention=choice.form.value,
         frame=choice.shape.value,
         dtype="float16" if np.dtype(choice.dtype) == np.float16 else "float32",

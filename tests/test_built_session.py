@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from engines.errors import DeviceLostError, GpuError
-from engines.plan_files import Shapes
 from export import cuda_device
+from export.build_door import Shapes
 from export.errors import BuildError
 
 PROFILES: tuple[dict[str, Shapes], ...] = (

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from engines.plan_files import Plan, PlanSizes, bundle_hash, find_plan, plans
+from engines.plan_files import Plan, PlanSizes, bundle_hash, find_plan, open_shapes, plans
 from engines.step_names import StepTables
 from engines.tensorrt_contract import profile_of
 from export.attention_tensorrt import AttentionForm
@@ -91,7 +91,7 @@ def test_a_plan_is_built_verified_and_found(
     checked = about.verification
     assert checked is not None
     assert checked.passed
-    assert (checked.agreement, checked.frames) == (1.0, 16)
+    assert (checked.agreement, checked.frames) == (1.0, 8 * (1 + 2)), "a lone listener, and both slots"
     assert builder.closed == len(about.graphs) == len(builder.orders)
     assert left_in(wish.cache) == set()
     assert {path.name for path in plan.folder.iterdir()} == {"plan.json", *(file.file for file in about.files)}
@@ -99,23 +99,27 @@ def test_a_plan_is_built_verified_and_found(
 
 def test_profiles_are_what_the_engine_will_ask_for(wish: PlanWish) -> None:
     builder = FakeBuilder()
-    plan, _ = build(wish, builder)
+    plan, _ = build(replace(wish, sizes=msgspec.structs.replace(SIZES, slots=4)), builder)
     graphs = {str(graph.role): graph for graph in plan.about.graphs}
-    hidden, books = (graphs[role].profiles[0][name][0][2] for role, name in (("step", "rows"), ("codec", "codes")))
-    assert graphs["talker"].profiles == ()
-    assert [one["codes"][1][:2] for one in graphs["codec"].profiles] == [(2, 1), (2, 4)]
-    for role, shapes, wanted in (
-        ("step", [{"rows": (2, many, hidden)} for many in (1, 2)], [0, 1]),
-        ("codec", [{"codes": (2, frames, books)} for frames in range(1, 6)], [0, 1, 1, 1, 1]),
-        ("prefill", [dict.fromkeys(("codec_rows", "text_rows"), (1, rows, hidden)) for rows in range(1, 9)], [0] * 8),
+    ordered = {order.name: order.profiles for order in builder.orders}
+    for role, asked, wanted in (
+        ("talker", [{"B": slots} for slots in (1, 2, 4)], [0, 1, 1]),
+        ("step", [{"B": slots, "S": rows} for slots in (1, 2, 4) for rows in (1, 2)], [0, 1, 2, 3, 2, 3]),
+        ("codec", [{"B": slots, "T": frames} for slots in (1, 2, 4) for frames in (1, 5)], [0, 1, 2, 3, 2, 3]),
+        ("prefill", [{"S": rows} for rows in range(1, 9)], [0] * 8),
     ):
         graph = graphs[role]
-        assert [profile_of(graph, shape) for shape in shapes] == wanted, "what the runtime looks for"
-        assert [which_profile(graph.profiles, shape) for shape in shapes] == wanted
-    assert {order.name: order.profiles for order in builder.orders} == {
-        role: graph.profiles for role, graph in graphs.items()
-    }
+        assert [profile_of(graph, sizes) for sizes in asked] == wanted, "what the runtime looks for"
+        shapes = [open_shapes(graph.inputs, sizes) for sizes in asked]
+        assert [which_profile(ordered[role], shape) for shape in shapes] == wanted, "what the verification does"
+    assert ordered["talker"][1]["past_lengths"] == ((2,), (4,), (4,))
     assert all(order.exact and order.workspace_bytes > 0 for order in builder.orders)
+
+
+def test_where_there_is_one_slot_nothing_is_left_open_for_more(wish: PlanWish) -> None:
+    plan, _ = build(replace(wish, sizes=msgspec.structs.replace(SIZES, slots=1), verified=False))
+    opened = {graph.role: [set(ranges) for ranges in graph.profiles] for graph in plan.about.graphs}
+    assert opened == {"prefill": [{"S"}], "talker": [], "step": [{"S"}, {"S"}], "codec": [{"T"}, {"T"}]}
 
 
 def test_the_stepped_frame_has_its_tables(wish: PlanWish) -> None:

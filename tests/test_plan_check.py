@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from engines.bundle import open_bundle
-from engines.plan_files import Verification
+from engines.graph_names import FrameInputs
+from engines.plan_files import PlanSizes, Verification
 from export.attention_tensorrt import AttentionForm
 from export.build_door import Session, Values
 from export.lowering import Precision
@@ -22,16 +23,20 @@ from export.text_side import load_tokenizer
 from tests.tensorrt_machine import NEEDS_OPSET_24
 
 Verify = Callable[[Side, Side], Verification]
+SIZES = PlanSizes(slots=2, positions=64, prefill_rows=7, codec_chunk_frames=5)
 
 
 class Broken:
     """A session whose floats are not numbers."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, slots: int | None = None) -> None:
+        """`slots`: only in runs of so many."""
+        self._session, self._slots = session, slots
 
     def run(self, values: Values) -> Values:
         made = self._session.run(values)
+        if self._slots is not None and len(values[FrameInputs.PAST_LENGTHS]) != self._slots:
+            return made
         return {name: array * np.nan if array.dtype.kind == "f" else array for name, array in made.items()}
 
 
@@ -60,7 +65,7 @@ def compare(tiny_bundle: Path, tiny_checkpoint: Path) -> Verify:
     assert rows_needed(probe) <= 64
 
     def run(reference: Side, built: Side) -> Verification:
-        return verify(reference, built, opened.manifest, probe, 7, "the other form", lambda share: None)
+        return verify(reference, built, opened.manifest, probe, SIZES, "the other form", lambda share: None)
 
     return run
 
@@ -76,7 +81,7 @@ def choice(
 def test_another_form_says_the_same(side: Callable[[TensorRtChoice], Side], compare: Verify) -> None:
     found = compare(side(choice()), side(choice(AttentionForm.IN_PLACE, FrameShape.UNROLLED)))
     assert found.passed
-    assert (found.agreement, found.frames) == (1.0, 2 * FRAMES)
+    assert (found.agreement, found.frames) == (1.0, 3 * FRAMES), "one slot, and both"
     assert found.logits_error < 1e-5
     assert found.pcm_error < 1e-5
 
@@ -92,6 +97,15 @@ def test_wrong_weights_and_no_numbers_do_not_pass(side: Callable[[TensorRtChoice
         found = compare(good, broken)
         assert not found.passed
         assert float("inf") in {found.pcm_error, found.logits_error}
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_what_is_wrong_in_some_company_only_is_found(
+    side: Callable[[TensorRtChoice], Side], compare: Verify, slots: int
+) -> None:
+    good = side(choice())
+    sessions = {**good.sessions, Role.TALKER: Broken(good.sessions[Role.TALKER], slots)}
+    assert not compare(good, Side(sessions=sessions, choice=good.choice, weights=good.weights)).passed
 
 
 @pytest.mark.parametrize(

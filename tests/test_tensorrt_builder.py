@@ -46,7 +46,7 @@ def test_every_role_of_every_form_gets_as_far_as_the_build(told: dict[str, Any])
 def test_the_configuration_is_what_was_ordered(told: dict[str, Any]) -> None:
     for one in told["graphs"]:
         assert one["profile"] == "whole"
-        assert one["profiles"] == {"frame": 0, "talker": 0, "prefill": 1, "step": 2, "codec": 2}[one["role"]]
+        assert one["profiles"] == {"frame": 2, "talker": 2, "prefill": 1, "step": 4, "codec": 4}[one["role"]]
         assert one["workspace_mib"] == 256
         assert one["tf32"] == (one["shape"] == "unrolled"), "exact orders, here the stepped ones, have no TF32"
         assert one["timing_bytes"] > 0

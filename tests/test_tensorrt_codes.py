@@ -12,6 +12,7 @@ import pytest
 from engines.codec import Codec
 from engines.contract import Sampling
 from engines.manifest import FrameInputs, Manifest, read_manifest
+from engines.plan_files import SLOTS
 from engines.runner_ort import OrtRunner
 from engines.sampling import GumbelNoise, ResolvedSampling, resolve_sampling
 from engines.talker import Talker
@@ -20,7 +21,7 @@ from export.exporter import export_checkpoint
 from export.lowering import Precision
 from export.probe_texts import probe_ids
 from export.quality import prompt_rows
-from export.tensorrt import SLOTS, FrameShape, TensorRtChoice, TensorRtSource, read_source
+from export.tensorrt import FrameShape, TensorRtChoice, TensorRtSource, read_source
 from export.text_side import load_tokenizer
 from tests.tensorrt_machine import FORMS, CodecMachine, Machine, Values
 from tests.tiny_checkpoint import write_checkpoint

@@ -56,9 +56,10 @@ def test_a_run_long_ago_is_not_waited_for() -> None:
 
 def test_the_first_profile_that_fits_is_taken() -> None:
     graph = PlanGraph(
-        file="codec", bytes=0, sha256="", role="codec", slots=1,
-        profiles=({"codes": ((1, 1), (1, 1), (1, 1))}, {"codes": ((1, 1), (1, 4), (1, 9))}),
+        file="codec", bytes=0, sha256="", role="codec", inputs={"codes": ("B", "T")},
+        profiles=({"B": (1, 1, 1), "T": (1, 4, 9)}, {"B": (2, 4, 4), "T": (1, 1, 1)}, {"B": (2, 4, 4), "T": (1, 4, 9)}),
     )  # fmt: skip
-    assert [profile_of(graph, {"codes": (1, frames)}) for frames in (1, 2, 9)] == [0, 1, 1]
+    asked = [(1, 1), (1, 9), (2, 1), (3, 2), (4, 9)]
+    assert [profile_of(graph, {"B": slots, "T": frames}) for slots, frames in asked] == [0, 0, 1, 2, 2]
     with pytest.raises(PlanError, match="was not built for"):
-        profile_of(graph, {"codes": (1, 10)})
+        profile_of(graph, {"B": 4, "T": 10})

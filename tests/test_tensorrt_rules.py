@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
+from engines.plan_files import SLOTS
 from export.attention_tensorrt import AttentionForm
 from export.errors import ExportError
 from export.graph import GraphBuilder
 from export.lowering import Precision
 from export.payload import Payload
-from export.tensorrt import SLOTS, FrameShape, Role, TensorRtChoice, TensorRtSource, build_tensorrt, read_source
+from export.tensorrt import FrameShape, Role, TensorRtChoice, TensorRtSource, build_tensorrt, read_source
 from export.tensorrt_rules import Version, faults_of
 from tests.true_shapes import HIDDEN, true_source
 

@@ -197,6 +197,23 @@ def test_the_escape_hatch_and_shared_memory_change_nothing(
     assert not cuda.called("begin_recording", "launch")
 
 
+def test_a_run_has_as_few_slots_as_will_do(
+    voice: Voice, plans: Plans, longest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(NO_GRAPH, "1")
+    cuda = FakeCuda()
+    with open_engine(voice, plans[ROWS_STEPPED], cuda) as engine:
+        cuda.calls.clear()
+        hear(start(engine, longest))
+        alone = {call.about for call in cuda.called("talker", "step", "codec")}
+        crowd = [start(engine, longest) for _ in range(SLOTS)]
+        for utterance in crowd:
+            hear(utterance)
+        together = {call.about for call in cuda.called("talker", "step", "codec")}
+    assert alone == {(1,)}
+    assert {(1,), (4,)} <= together <= {(1,), (2,), (4,)}, "three speak in the first four of the plan's slots"
+
+
 def frame_moments(cuda: FakeCuda) -> tuple[list[int], list[int]]:
     """When frames were launched and when they were waited for, as numbers of calls, after set-up."""
     launched: list[int] = []
