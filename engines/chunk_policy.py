@@ -75,9 +75,9 @@ def frames_within(costs: Costs, call_ms: float) -> float:
     return (call_ms - costs.codec_call_ms) / max(costs.codec_frame_ms, _EPSILON_MS)
 
 
-def worthwhile(costs: Costs) -> int:
-    """The fewest frames, at least 1, whose own cost is four times that of the call they need."""
-    return max(1, round(min(_frames_costing(costs, _WORTH), 1e6)))
+def little(costs: Costs) -> float:
+    """The frames, at least 1, that cost as much as the call they need: where time is short, fewer would waste it."""
+    return max(_frames_costing(costs, 1.0), 1.0)
 
 
 def ample(costs: Costs) -> float:

@@ -27,10 +27,10 @@ from engines.chunk_policy import (
     block_due,
     first_block,
     frames_within,
+    little,
     spare_ms,
     steady_block,
     widest_block,
-    worthwhile,
 )
 from engines.codec_stream import CodecStream
 from engines.costs import CostModel
@@ -44,6 +44,7 @@ from engines.timing import Timeline, Work
 from engines.utterance import LiveUtterance
 
 _CROWD: Final = 2  # streams, from where on talker and codec are always in each other's way
+_OF_MARGIN: Final = (1.0, 0.75, 0.5, 0.25, 0.0)
 _LEAST_WAIT_MS: Final = 0.1
 _PAUSE_MS: Final = 5.0  # until a stream that nobody hears in real time is looked at again
 
@@ -201,14 +202,16 @@ class CodecLoop:
         if urgent.fixed_start:
             return [urgent], wanted
         steady = steady_block(costs, len(in_hand_ms))
-        for margin_ms in (self._policy.margin_ms, 0.0):  # what should stay in hand may be used before it is too late
+        # What should stay in hand may be used before it is too late, but no more of it than is needed.
+        for share in _OF_MARGIN:
+            margin_ms = share * self._policy.margin_ms
             company, frames, most = self._best_round(urgent, wanted, waits_ms, in_hand_ms, costs, margin_ms)
             if frames < steady:
                 frames = max(frames, min(self._leaving_one(company, in_hand_ms, costs, margin_ms), steady, most))
             if frames >= 1.0:
                 break
-        else:  # too late: small blocks would only cost more
-            frames = min(most, worthwhile(costs) / len(company))
+        else:  # too late: a little for this one, and soon the next
+            frames = min(most, little(costs) / len(company))
         return [self._streams[slot] for slot in company], max(int(frames), 1)
 
     def _best_round(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.chunk_policy import Costs, block_due, first_block, spare_ms, widest_block
+from engines.chunk_policy import Costs, block_due, first_block, little, spare_ms, widest_block
 
 FRAME_MS = 80.0
 
@@ -63,6 +63,10 @@ def test_load_makes_codec_calls_dearer() -> None:
     assert costs.under_load(3, batching=False) == costs_of(30.0, 30.0, 15.0)
     assert costs.under_load(4, batching=True) == costs_of(30.0, 20.0, 20.0)
     assert costs.under_load(1, batching=True) == costs.under_load(0, batching=False) == costs
+
+
+def test_a_little_is_no_less_than_its_call() -> None:
+    assert [little(costs_of(30.0, call_ms, 2.0)) for call_ms in (0.0, 1.0, 5.0)] == [1.0, 1.0, 2.5]
 
 
 @given(costs=some_costs, call_ms=st.floats(1, 500), ceiling=st.integers(1, 30))

@@ -15,6 +15,7 @@ from engines.engine_config import EngineConfig
 from engines.timing import Work
 from tests.simulated_device import (
     AGX_ORIN,
+    FASTER_CORES,
     H200,
     ORIN_NANO,
     TWO_CORES,
@@ -47,6 +48,16 @@ def test_a_burst_is_heard_without_a_gap_or_refused(device: Device, many: int) ->
     assert all(stream.outcome.end is End.END and stream.outcome.frames == stream.frames for stream in spoken(streams))
     prompts_ms = 14 * device.prompt_row_ms + device.step(held) + device.call(held)
     assert max(stream.first_ms for stream in spoken(streams)) < min(many, held) * prompts_ms + 200.0
+
+
+@pytest.mark.parametrize("since_ms", [475.0, 625.0, 700.0, 850.0])
+def test_a_moment_taken_from_a_full_device_is_made_up_for_from_the_margin(since_ms: float) -> None:
+    """60 ms at half speed, 30 in hand: whoever is served next gets less, not the others nothing."""
+    device = replace(FASTER_CORES, taken=(since_ms, since_ms + 60.0))
+    streams = [Stream(frames=50 + 7 * number % 20) for number in range(48)]
+    Simulation(device).run(streams)
+    assert len(spoken(streams)) > 40
+    assert worst_late_ms(streams) <= 0.0
 
 
 @pytest.mark.parametrize("batching", [True, False])
