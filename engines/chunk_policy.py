@@ -27,6 +27,7 @@ _WORTH: Final = 4.0  # frames' cost over their call's, from where on a larger bl
 _AMPLE: Final = 16.0  # the same, from where on company would save less than 6 %
 COMPANY: Final = 2.0
 """Streams to a call where calls may have company; more on a device whose calls are dear."""
+_MOMENT_MS: Final = 250.0
 _KEPT_UP: Final = 0.95  # of the time that the codec may be busy where it only just keeps pace
 _HORIZON_BLOCKS: Final = 8  # of the largest size: what is played through; costs are not known better than that
 
@@ -75,9 +76,14 @@ def frames_within(costs: Costs, call_ms: float) -> float:
     return (call_ms - costs.codec_call_ms) / max(costs.codec_frame_ms, _EPSILON_MS)
 
 
-def little(costs: Costs) -> float:
-    """The frames, at least 1, that cost as much as the call they need: where time is short, fewer would waste it."""
-    return max(_frames_costing(costs, 1.0), 1.0)
+def late_block(costs: Costs, steady: float, late_for_ms: float) -> float:
+    """The frames of a call where somebody's sound runs out whatever is done, as has been so for `late_for_ms`.
+
+    After a moment's disturbance waits are made short by little calls, whose frames cost as much as the call. But such
+    calls keep pace with few; where it lasts, more are made at once: what keeps pace (`steady`), up to four times that.
+    """
+    little = max(_frames_costing(costs, 1.0), 1.0)
+    return little if late_for_ms < _MOMENT_MS else max(min(steady, _WORTH * little), little)
 
 
 def ample(costs: Costs) -> float:

@@ -27,7 +27,7 @@ from engines.chunk_policy import (
     block_due,
     first_block,
     frames_within,
-    little,
+    late_block,
     spare_ms,
     steady_block,
     widest_block,
@@ -44,7 +44,7 @@ from engines.timing import Timeline, Work
 from engines.utterance import LiveUtterance
 
 _CROWD: Final = 2  # streams, from where on talker and codec are always in each other's way
-_OF_MARGIN: Final = (1.0, 0.75, 0.5, 0.25, 0.0)
+_OF_SLACK: Final = 0.8  # kept in hand where it is less than the margin
 _LEAST_WAIT_MS: Final = 0.1
 _PAUSE_MS: Final = 5.0  # until a stream that nobody hears in real time is looked at again
 
@@ -88,6 +88,7 @@ class CodecLoop:
         self._policy, self._tally, self._timeline = policy, tally, timeline
         self._slot_free, self._clock = slot_free, clock
         self._ceiling = codec.most_frames  # of the present tick
+        self._late_since = inf  # since when it has been too late to serve everyone in time, seconds
         self._streams: dict[int, CodecStream] = {}
         self._blocks = np.empty((codec.slots * codec.most_frames, frame.codebooks), dtype=np.int32)
 
@@ -114,14 +115,19 @@ class CodecLoop:
         due = [self._streams[slot] for slot, wait_ms in waits_ms.items() if wait_ms == 0.0]
         if due:
             urgent = min(due, key=lambda stream: stream.urgency_ms(now))
-            in_hand_ms = {stream.slot: stream.in_hand_ms(now) for stream in streams if stream.hungry}
-            room_ms = slack_ms(in_hand_ms, costs, batching=self._policy.batching) - self._policy.margin_ms
+            in_hand_ms = {
+                stream.slot: in_hand
+                for stream in streams
+                if stream.hungry and ((in_hand := stream.in_hand_ms(now)) > 0.0 or waits_ms.get(stream.slot) == 0.0)
+            }
+            slack = slack_ms(in_hand_ms, costs, batching=self._policy.batching)
+            room_ms = slack - self._policy.margin_ms
             if not urgent.hungry and room_ms < costs.codec_ms(1):  # who begins, or has time, does not break the others
                 due = [stream for stream in due if stream.hungry]
                 if not due and urgent.patient(now):
                     return _PAUSE_MS / 1000.0
-                urgent = min(due or [urgent], key=lambda stream: stream.in_hand_ms(now))
-            self._decode(*self._company(urgent, waits_ms, in_hand_ms, costs))
+                urgent = min(due or [urgent], key=lambda stream: stream.urgency_ms(now))
+            self._decode(*self._company(urgent, waits_ms, in_hand_ms, costs, slack, now))
         if due or ended:
             return 0.0
         return min(waits_ms.values()) / 1000.0 if waits_ms else None
@@ -192,27 +198,37 @@ class CodecLoop:
         return wished if wished is not None and stream.fixed_start else self._ceiling
 
     def _company(
-        self, urgent: CodecStream, waits_ms: dict[int, float], in_hand_ms: dict[int, float], costs: Costs
+        self,
+        urgent: CodecStream,
+        waits_ms: dict[int, float],
+        in_hand_ms: dict[int, float],
+        costs: Costs,
+        slack: float,
+        now: float,
     ) -> tuple[list[CodecStream], int]:
         """Who goes along with the urgent one, in consecutive slots, and how many frames of each are decoded.
 
-        `in_hand_ms`: of those who are heard, by slot.
+        `in_hand_ms`: of those who are heard, by slot; `slack`: of these, as `slack_ms` has it. What should stay in hand
+        may be used before it is too late, but no more of it than is needed.
         """
         wanted = min(urgent.utterance.frames.used, self._most(urgent))
         if urgent.fixed_start:
             return [urgent], wanted
         steady = steady_block(costs, len(in_hand_ms))
-        # What should stay in hand may be used before it is too late, but no more of it than is needed.
-        for share in _OF_MARGIN:
-            margin_ms = share * self._policy.margin_ms
-            company, frames, most = self._best_round(urgent, wanted, waits_ms, in_hand_ms, costs, margin_ms)
-            if frames < steady:
-                frames = max(frames, min(self._leaving_one(company, in_hand_ms, costs, margin_ms), steady, most))
-            if frames >= 1.0:
-                break
-        else:  # too late: a little for this one, and soon the next
-            frames = min(most, little(costs) / len(company))
+        margin_ms = max(min(self._policy.margin_ms, _OF_SLACK * slack), 0.0)
+        company, frames, most = self._best_round(urgent, wanted, waits_ms, in_hand_ms, costs, margin_ms)
+        if frames < steady:
+            frames = max(frames, min(self._leaving_one(company, in_hand_ms, costs, margin_ms), steady, most))
+        if frames < 1.0:  # too late
+            frames = min(most, late_block(costs, steady, self._late_for_ms(now)) / len(company))
+        else:
+            self._late_since = inf
         return [self._streams[slot] for slot in company], max(int(frames), 1)
+
+    def _late_for_ms(self, now: float) -> float:
+        """How long it has been too late to serve everyone in time."""
+        self._late_since = min(self._late_since, now)
+        return 1000.0 * (now - self._late_since)
 
     def _best_round(
         self,

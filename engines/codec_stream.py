@@ -103,10 +103,15 @@ class CodecStream:
         return 0.0 if heard_from is None else self.decoded * self._frame.frame_ms - 1000.0 * (now - heard_from)
 
     def urgency_ms(self, now: float) -> float:
-        """What streams are served by, least first: sound in hand, or patience where nobody listens in real time."""
-        if self.utterance.realtime:
-            return self.in_hand_ms(now)
-        return PATIENCE_MS - 1000.0 * (now - self._last_at)
+        """What streams are served by, least first: sound in hand, or patience where nobody listens in real time.
+
+        Of those whose sound has run out, whoever waits longest goes first.
+        """
+        waited_ms = 1000.0 * (now - self._last_at)
+        if not self.utterance.realtime:
+            return PATIENCE_MS - waited_ms
+        in_hand_ms = self.in_hand_ms(now)
+        return in_hand_ms if in_hand_ms > 0.0 or not self.decoded else -waited_ms
 
     def hand_over(self, pcm: Pcm, now: float, took_ms: float) -> None:
         """Give a block of sound to the listener; `took_ms`: what it cost the codec."""

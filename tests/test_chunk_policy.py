@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.chunk_policy import Costs, block_due, first_block, little, spare_ms, widest_block
+from engines.chunk_policy import Costs, block_due, first_block, late_block, spare_ms, widest_block
 
 FRAME_MS = 80.0
 
@@ -65,8 +67,12 @@ def test_load_makes_codec_calls_dearer() -> None:
     assert costs.under_load(1, batching=True) == costs.under_load(0, batching=False) == costs
 
 
-def test_a_little_is_no_less_than_its_call() -> None:
-    assert [little(costs_of(30.0, call_ms, 2.0)) for call_ms in (0.0, 1.0, 5.0)] == [1.0, 1.0, 2.5]
+def test_too_late_a_little_at_first_then_what_keeps_pace() -> None:
+    costs = costs_of(30.0, 4.0, 2.0)
+    assert [late_block(costs, steady, late_ms) for steady in (1.0, 5.0, inf) for late_ms in (0.0, 300.0)] == [
+        2.0, 2.0, 2.0, 5.0, 2.0, 8.0,
+    ]  # fmt: skip
+    assert late_block(costs_of(30.0, 0.0, 2.0), inf, 0.0) == 1.0
 
 
 @given(costs=some_costs, call_ms=st.floats(1, 500), ceiling=st.integers(1, 30))

@@ -52,8 +52,8 @@ def test_a_burst_is_heard_without_a_gap_or_refused(device: Device, many: int) ->
 
 @pytest.mark.parametrize("since_ms", [475.0, 625.0, 700.0, 850.0])
 def test_a_moment_taken_from_a_full_device_is_made_up_for_from_the_margin(since_ms: float) -> None:
-    """60 ms at half speed, 30 in hand: whoever is served next gets less, not the others nothing."""
-    device = replace(FASTER_CORES, taken=(since_ms, since_ms + 60.0))
+    """50 ms at half speed, 30 in hand: whoever is served next gets less, not the others nothing."""
+    device = replace(FASTER_CORES, taken=(since_ms, since_ms + 50.0))
     streams = [Stream(frames=50 + 7 * number % 20) for number in range(48)]
     Simulation(device).run(streams)
     assert len(spoken(streams)) > 40
