@@ -67,6 +67,9 @@ class _LoadedEngine:
         for name in self.names:
             if engine.get_tensor_location(name) != trt.TensorLocation.DEVICE:
                 raise PlanError(f"{graph.file} wants {name} in the host's memory, which is not foreseen; {REMEDY}")
+        outputs = [name for name in self.names if engine.get_tensor_mode(name) == trt.TensorIOMode.OUTPUT]
+        in_place = hasattr(engine, "get_aliased_input_tensor")  # since 10.15
+        self._updated = {name: engine.get_aliased_input_tensor(name) if in_place else None for name in outputs}
 
     def context(self, scratch: int, sizes: Mapping[str, int], stream: Stream) -> Context:
         made = self._engine.create_execution_context(trt.ExecutionContextAllocationStrategy.USER_MANAGED)
@@ -74,7 +77,7 @@ class _LoadedEngine:
             raise DeviceError(f"TensorRT cannot make a context of {self._graph.file} ({self._logger.last})")
         if self.scratch_bytes:
             made.set_device_memory(scratch, self.scratch_bytes)
-        context = _LoadedContext(made, self.names, self._graph, self._logger)
+        context = _LoadedContext(made, self.names, self._updated, self._graph, self._logger)
         profile = profile_of(self._graph, sizes)
         if profile and not made.set_optimization_profile_async(profile, int(stream)):
             raise DeviceError(f"TensorRT cannot choose profile {profile} of {self._graph.file} ({self._logger.last})")
@@ -86,16 +89,28 @@ class _LoadedContext:
     """See `engines.tensorrt_contract.Context`."""
 
     def __init__(
-        self, context: trt.IExecutionContext, names: frozenset[str], graph: PlanGraph, logger: _Logger
-    ) -> None:
-        self._context, self._names, self._graph, self._logger = context, names, graph, logger
+        self, context: trt.IExecutionContext, names: frozenset[str], updated: Mapping[str, str | None],
+        graph: PlanGraph, logger: _Logger,
+    ) -> None:  # fmt: skip
+        """`updated`: by output, the input that it is written over, if it is."""
+        self._context, self._names, self._updated, self._graph, self._logger = context, names, updated, graph, logger
 
     def bind(self, addresses: Mapping[str, int]) -> None:
         if missing := self._names - addresses.keys():
             raise PlanError(f"{self._graph.file} has tensors this program does not know: {', '.join(sorted(missing))}")
+        self._check_updates(addresses)
         for name in self._names:
             if not self._context.set_tensor_address(name, addresses[name]):
                 raise DeviceError(f"TensorRT refuses an address for {name} of {self._graph.file} ({self._logger.last})")
+
+    def _check_updates(self, addresses: Mapping[str, int]) -> None:
+        """An output lies where an input does if the engine was built so, and only then."""
+        inputs = {addresses[name] for name in self._names - self._updated.keys()}
+        for output, source in self._updated.items():
+            fits = addresses[output] == addresses[source] if source else addresses[output] not in inputs
+            if not fits:
+                wanted = f"over {source}" if source else "apart from what it reads"
+                raise PlanError(f"{self._graph.file} was built to write {output} {wanted}; {REMEDY}")
 
     def resize(self, sizes: Mapping[str, int]) -> None:
         for name, shape in open_shapes(self._graph.inputs, sizes).items():

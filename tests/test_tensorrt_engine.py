@@ -1,0 +1,198 @@
+"""The border to TensorRT's runtime, at a stand-in for the library: what is refused, and what it is told."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from engines.cuda_api import Stream
+from engines.errors import DeviceError, DeviceLostError, PlanError
+from engines.plan_files import Plan, PlanGraph
+from engines.tensorrt_contract import Engine, Loader
+
+GRAPH = PlanGraph(
+    file="talker.engine", bytes=0, sha256="", role="talker", inputs={"x": ("B", 3), "cache": ("B", 8)},
+    profiles=({"B": (1, 1, 1)}, {"B": (2, 4, 4)}),
+)  # fmt: skip
+PLACES = {"x": 100, "cache": 200, "next_cache": 200, "y": 300, "of another graph": 400}
+
+
+class Context:
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.profile, self.scratch, self.streams = 0, (0, 0), list[int]()
+        self.works = True
+
+    def set_device_memory(self, address: int, size: int) -> None:
+        self.scratch = (address, size)
+
+    def set_optimization_profile_async(self, index: int, stream: int) -> bool:
+        self.profile = index
+        return True
+
+    def set_input_shape(self, name: str, shape: tuple[int, ...]) -> bool:
+        self.shapes[name] = shape
+        return True
+
+    def set_tensor_address(self, name: str, place: int) -> bool:
+        self.places[name] = place
+        return True
+
+    def execute_async_v3(self, stream: int) -> bool:
+        self.streams.append(stream)
+        return self.works
+
+
+class OldBuilt:
+    """Before 10.15: nothing is updated in place."""
+
+    names = ("x", "cache", "next_cache", "y")
+    device_memory_size_v2 = 64
+    place = "DEVICE"
+
+    def __init__(self) -> None:
+        self.contexts: list[Context] = []
+
+    @property
+    def num_io_tensors(self) -> int:
+        return len(self.names)
+
+    def get_tensor_name(self, index: int) -> str:
+        return self.names[index]
+
+    def get_tensor_location(self, name: str) -> str:
+        return self.place
+
+    def get_tensor_mode(self, name: str) -> str:
+        return "OUTPUT" if name in {"next_cache", "y"} else "INPUT"
+
+    def create_execution_context(self, strategy: str) -> Context:
+        assert strategy == "USER_MANAGED"
+        self.contexts.append(Context())
+        return self.contexts[-1]
+
+
+class Built(OldBuilt):
+    """Its cache is updated in place."""
+
+    def get_aliased_input_tensor(self, name: str) -> str | None:
+        return "cache" if name == "next_cache" else None
+
+
+class Library(types.ModuleType):
+    """`tensorrt`, as far as the runtime uses it."""
+
+    __version__ = "10.15.1.29"
+
+    def __init__(self) -> None:
+        super().__init__("tensorrt")
+        severities = types.SimpleNamespace(ERROR=1, INTERNAL_ERROR=0, WARNING=2)
+        self.ILogger = type("ILogger", (), {"Severity": severities, "__init__": lambda self: None})
+        self.ICudaEngine = self.IExecutionContext = object
+        self.TensorLocation = types.SimpleNamespace(DEVICE="DEVICE")
+        self.TensorIOMode = types.SimpleNamespace(OUTPUT="OUTPUT")
+        self.ExecutionContextAllocationStrategy = types.SimpleNamespace(USER_MANAGED="USER_MANAGED")
+        self.engine: OldBuilt | None = Built()
+        self.complaint = ""
+        self.Runtime = self._runtime
+
+    def _runtime(self, logger: Any) -> Any:
+        def deserialize(content: bytes) -> OldBuilt | None:
+            if self.complaint:
+                logger.log(1, self.complaint)
+            return self.engine
+
+        return types.SimpleNamespace(deserialize_cuda_engine=deserialize)
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
+    fake = Library()
+    monkeypatch.setitem(sys.modules, "tensorrt", fake)
+    sys.modules.pop("engines.tensorrt_engine", None)
+    yield fake
+    sys.modules.pop("engines.tensorrt_engine", None)
+
+
+class Folder:
+    """A plan whose files need not be there."""
+
+    folder = Path("/plans/a")
+
+    def read(self, file: PlanGraph) -> bytes:
+        return b"built"
+
+
+def load() -> Engine:
+    loader: Loader = importlib.import_module("engines.tensorrt_engine").TensorRtLoader()
+    return loader.load(cast("Plan", Folder()), GRAPH)
+
+
+def test_a_context_is_told_its_profile_shapes_and_addresses(library: Library) -> None:
+    engine = load()
+    assert engine.names == {"x", "cache", "next_cache", "y"}
+    assert isinstance(library.engine, Built)
+    context = engine.context(5, {"B": 3}, Stream(7))
+    context.bind(PLACES)
+    made = library.engine.contexts[0]
+    assert (made.profile, made.scratch) == (1, (5, engine.scratch_bytes))
+    assert made.shapes == {"x": (3, 3), "cache": (3, 8)}
+    assert made.places == {name: PLACES[name] for name in engine.names}
+    context.resize({"B": 2})
+    assert made.shapes["x"] == (2, 3)
+    context.enqueue(Stream(7))
+    assert made.streams == [7]
+    made.works = False
+    with pytest.raises(DeviceLostError, match="cannot run talker"):
+        context.enqueue(Stream(7))
+    with pytest.raises(PlanError, match="was not built for"):
+        engine.context(5, {"B": 5}, Stream(7))
+
+
+def test_addresses_that_are_missing_are_refused(library: Library) -> None:
+    with pytest.raises(PlanError, match="does not know: cache, next_cache, y"):
+        load().context(5, {"B": 1}, Stream(7)).bind({"x": 100})
+
+
+@pytest.mark.parametrize(
+    ("built", "next_cache", "why"),
+    [
+        (Built, 200, None),
+        (Built, 500, "write next_cache over cache"),
+        (OldBuilt, 500, None),
+        (OldBuilt, 200, "write next_cache apart from what it reads"),
+        (OldBuilt, 100, "write next_cache apart from what it reads"),
+    ],
+)
+def test_what_is_updated_in_place_is_what_the_engine_was_built_to(
+    library: Library, built: type[OldBuilt], next_cache: int, why: str | None
+) -> None:
+    library.engine = built()
+    context = load().context(5, {"B": 1}, Stream(7))
+    if why is None:
+        context.bind(PLACES | {"next_cache": next_cache})
+        return
+    with pytest.raises(PlanError, match=why):
+        context.bind(PLACES | {"next_cache": next_cache})
+
+
+def test_what_does_not_load_says_why(library: Library) -> None:
+    library.engine, library.complaint = None, "made by another version"
+    with pytest.raises(PlanError, match=r"cannot load .*made by another version"):
+        load()
+    library.complaint = "out of memory"
+    with pytest.raises(DeviceError, match="does not fit the device"):
+        load()
+    library.engine, library.complaint = Built(), ""
+    library.engine.place = "HOST"
+    with pytest.raises(PlanError, match="in the host's memory"):
+        load()
