@@ -2,41 +2,26 @@
 
 Purpose: gather frames as long as the block policy allows, decode the block that is needed first, and end utterances
 whose last frame was decoded. One `tick` is at most one codec call. Knows: blocks, playing time, who still has sound in
-hand. Does not know: the talker, text, callers.
+hand. Does not know: how large a block is best (`engines.codec_round`), the talker, text, callers.
 
-Everyone gets about as many frames in a round, the most that let nobody run dry: who takes more leaves crumbs to the
-others, and crumbs are dear; but where all would get crumbs, the first takes a block that is worth its call. Neighbours
-in the slots go along in one call when they would be due before it is over, that leaves everyone as much, and the call
-would not pay without them. An utterance whose ring of sound is full rests; its frames then fill their ring, and the
-talker lets it rest too. Its slot goes back here, when all of it is decoded or it was stopped. An error in a call is
-that of the utterances in it.
+An utterance whose ring of sound is full rests; its frames then fill their ring, and the talker lets it rest too. Its
+slot goes back here, when all of it is decoded or it was stopped. An error in a call is that of the utterances in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
 from typing import Final
 
 import numpy as np
 
-from engines.chunk_policy import (
-    Costs,
-    ample,
-    block_due,
-    first_block,
-    frames_within,
-    late_block,
-    spare_ms,
-    steady_block,
-    widest_block,
-)
+from engines.chunk_policy import Costs, block_due, first_block, spare_ms, widest_block
+from engines.codec_round import CodecPolicy, Round
 from engines.codec_stream import CodecStream
 from engines.costs import CostModel
 from engines.errors import DeviceLostError
 from engines.manifest import FrameSpec
-from engines.pacing import frames_for_all, slack_ms
 from engines.runaway import RunawayTally
 from engines.scheduler import Scheduler
 from engines.stages import CodecStage
@@ -44,27 +29,8 @@ from engines.timing import Timeline, Work
 from engines.utterance import LiveUtterance
 
 _CROWD: Final = 2  # streams, from where on talker and codec are always in each other's way
-_OF_SLACK: Final = 0.8  # kept in hand where it is less than the margin
 _LEAST_WAIT_MS: Final = 0.1
 _PAUSE_MS: Final = 5.0  # until a stream that nobody hears in real time is looked at again
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodecPolicy:
-    """How the codec's calls are laid out."""
-
-    call_ms: float = 1e9
-    """What a call should take at most."""
-    margin_ms: float = 0.0
-    """Sound that should stay in hand."""
-    batching: bool = True
-    """Decode several utterances in one call."""
-    overlap: bool = True
-    """Decode while the talker goes on; without it an utterance is decoded when all of its frames are there."""
-    adaptive: bool = True
-    """Compute the blocks from measured costs; without it every block is of the ceiling's size."""
-    silence_samples: int = 0
-    """How long an utterance's sound may be silent, samples; 0 for ever."""
 
 
 class CodecLoop:
@@ -120,14 +86,14 @@ class CodecLoop:
                 for stream in streams
                 if stream.hungry and ((in_hand := stream.in_hand_ms(now)) > 0.0 or waits_ms.get(stream.slot) == 0.0)
             }
-            slack = slack_ms(in_hand_ms, costs, batching=self._policy.batching)
-            room_ms = slack - self._policy.margin_ms
+            round_ = Round(costs, self._policy, waits_ms, in_hand_ms, self._available)
+            room_ms = round_.slack_ms - self._policy.margin_ms
             if not urgent.hungry and room_ms < costs.codec_ms(1):  # who begins, or has time, does not break the others
                 due = [stream for stream in due if stream.hungry]
                 if not due and urgent.patient(now):
                     return _PAUSE_MS / 1000.0
                 urgent = min(due or [urgent], key=lambda stream: stream.urgency_ms(now))
-            self._decode(*self._company(urgent, waits_ms, in_hand_ms, costs, slack, now))
+            self._decode(*self._block(urgent, round_, now))
         if due or ended:
             return 0.0
         return min(waits_ms.values()) / 1000.0 if waits_ms else None
@@ -197,86 +163,18 @@ class CodecLoop:
         wished = stream.utterance.request.initial_codec_chunk_frames
         return wished if wished is not None and stream.fixed_start else self._ceiling
 
-    def _company(
-        self,
-        urgent: CodecStream,
-        waits_ms: dict[int, float],
-        in_hand_ms: dict[int, float],
-        costs: Costs,
-        slack: float,
-        now: float,
-    ) -> tuple[list[CodecStream], int]:
-        """Who goes along with the urgent one, in consecutive slots, and how many frames of each are decoded.
+    def _available(self, slot: int) -> int:
+        """The frames that the slot's next block can have."""
+        stream = self._streams[slot]
+        return min(stream.utterance.frames.used, self._most(stream))
 
-        `in_hand_ms`: of those who are heard, by slot; `slack`: of these, as `slack_ms` has it. What should stay in hand
-        may be used before it is too late, but no more of it than is needed.
-        """
-        wanted = min(urgent.utterance.frames.used, self._most(urgent))
+    def _block(self, urgent: CodecStream, round_: Round, now: float) -> tuple[list[CodecStream], int]:
+        """Who goes along with the urgent one, in consecutive slots, and how many frames of each are decoded."""
         if urgent.fixed_start:
-            return [urgent], wanted
-        steady = steady_block(costs, len(in_hand_ms))
-        margin_ms = max(min(self._policy.margin_ms, _OF_SLACK * slack), 0.0)
-        company, frames, most = self._best_round(urgent, wanted, waits_ms, in_hand_ms, costs, margin_ms)
-        if frames < steady:
-            frames = max(frames, min(self._leaving_one(company, in_hand_ms, costs, margin_ms), steady, most))
-        if frames < 1.0:  # too late
-            frames = min(most, late_block(costs, steady, self._late_for_ms(now)) / len(company))
-        else:
-            self._late_since = inf
-        return [self._streams[slot] for slot in company], max(int(frames), 1)
-
-    def _late_for_ms(self, now: float) -> float:
-        """How long it has been too late to serve everyone in time."""
-        self._late_since = min(self._late_since, now)
-        return 1000.0 * (now - self._late_since)
-
-    def _best_round(
-        self,
-        urgent: CodecStream,
-        wanted: int,
-        waits_ms: dict[int, float],
-        in_hand_ms: dict[int, float],
-        costs: Costs,
-        margin_ms: float,
-    ) -> tuple[range, float, int]:
-        """The slots that go together so that everyone can have the most frames, how many, and how many there are."""
-        low = high = urgent.slot
-        best, frames, most, available = range(low, high + 1), 0.0, wanted, wanted
-        soon_ms = costs.codec_ms(wanted)
-        while True:
-            slots = range(low, high + 1)
-            slot = self._neighbour(low, high, waits_ms, soon_ms) if self._policy.batching else None
-            if slot is None or len(slots) & (len(slots) - 1) == 0:  # 1, 2, 4, ... and all: enough to choose from
-                fits = min(self._fitting(slots, in_hand_ms, costs, margin_ms), available)
-                if fits >= frames:
-                    best, frames, most = slots, fits, available
-                if len(slots) * fits >= ample(costs):
-                    return best, frames, most
-            if slot is None:
-                return best, frames, most
-            low, high = min(low, slot), max(high, slot)
-            stream = self._streams[slot]
-            available = min(available, stream.utterance.frames.used, self._most(stream))
-
-    def _fitting(self, company: range, in_hand_ms: dict[int, float], costs: Costs, margin_ms: float) -> float:
-        """How many frames each can be given if so many go together: in time for all, and the call not too long."""
-        together = [in_hand_ms[slot] - margin_ms for slot in company if slot in in_hand_ms]
-        others = sorted(in_hand - margin_ms for slot, in_hand in in_hand_ms.items() if slot not in company)
-        within_call = frames_within(costs, self._policy.call_ms) / len(company)
-        bound = max(within_call, 1.0) if len(company) == 1 else within_call
-        return min(frames_for_all(together, others, len(company), costs), bound)
-
-    def _leaving_one(self, company: range, in_hand_ms: dict[int, float], costs: Costs, margin_ms: float) -> float:
-        """How many frames each of the company can be given if the others get one each after them, in time for all."""
-        together = min((in_hand_ms[slot] for slot in company if slot in in_hand_ms), default=inf)
-        others = {slot: in_hand for slot, in_hand in in_hand_ms.items() if slot not in company}
-        room_ms = min(together, slack_ms(others, costs, batching=False)) - margin_ms
-        return frames_within(costs, room_ms) / len(company)
-
-    def _neighbour(self, low: int, high: int, waits_ms: dict[int, float], soon_ms: float) -> int | None:
-        """The more urgent of the slots beside these, if it has frames and is due before long."""
-        beside = [slot for slot in (low - 1, high + 1) if waits_ms.get(slot, inf) <= soon_ms]
-        return min(beside, key=waits_ms.__getitem__, default=None)
+            return [urgent], self._available(urgent.slot)
+        block = round_.block(urgent.slot, max(1000.0 * (now - self._late_since), 0.0))
+        self._late_since = min(self._late_since, now) if block.late else inf
+        return [self._streams[slot] for slot in block.slots], block.frames
 
     def _decode(self, company: list[CodecStream], frames: int) -> None:
         """Decode as many frames of each and hand the sound over."""

@@ -21,7 +21,8 @@ from types import TracebackType
 from engines.admission import real_time_streams
 from engines.backends import open_stages
 from engines.bundle import Bundle, open_bundle
-from engines.codec_loop import CodecLoop, CodecPolicy
+from engines.codec_loop import CodecLoop
+from engines.codec_round import CodecPolicy
 from engines.contract import End, EngineStatistics, SpeechRequest, VoiceInfo
 from engines.costs import CostModel
 from engines.engine_config import EngineConfig

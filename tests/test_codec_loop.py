@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from engines.chunk_policy import Costs, first_block
 from engines.codec import Codec
-from engines.codec_loop import CodecLoop, CodecPolicy
+from engines.codec_loop import CodecLoop
+from engines.codec_round import CodecPolicy
 from engines.contract import End, Layout, Pcm, Sampling, SpeechRequest
 from engines.costs import CostModel
 from engines.prompt import PromptBuilder
