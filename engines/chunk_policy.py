@@ -27,7 +27,7 @@ _WORTH: Final = 4.0  # frames' cost over their call's, from where on a larger bl
 _AMPLE: Final = 16.0  # the same, from where on company would save less than 6 %
 COMPANY: Final = 2.0
 """Streams to a call where calls may have company; more on a device whose calls are dear."""
-_MOMENT_MS: Final = 250.0
+_MOMENT_MS: Final = 250.0  # from where on being too late is taken for overload, not for a moment's disturbance
 _KEPT_UP: Final = 0.95  # of the time that the codec may be busy where it only just keeps pace
 _HORIZON_BLOCKS: Final = 8  # of the largest size: what is played through; costs are not known better than that
 
@@ -80,7 +80,7 @@ def late_block(costs: Costs, steady: float, late_for_ms: float) -> float:
     """The frames of a call where somebody's sound runs out whatever is done, as has been so for `late_for_ms`.
 
     After a moment's disturbance waits are made short by little calls, whose frames cost as much as the call. But such
-    calls keep pace with few; where it lasts, more are made at once: what keeps pace (`steady`), up to four times that.
+    calls keep pace with few; where it lasts, calls are what keeps pace (`steady`), up to four times as large as those.
     """
     little = max(_frames_costing(costs, 1.0), 1.0)
     return little if late_for_ms < _MOMENT_MS else max(min(steady, _WORTH * little), little)

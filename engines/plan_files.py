@@ -25,7 +25,7 @@ PLAN_FORMAT: Final = 2
 """Raised whenever graphs of the same names come to mean something else: plans made before are stale then."""
 PLAN_NAME: Final = "plan.json"
 SLOTS: Final = (1, 2, 4, 8)
-"""Slots that plans are built for, and that a run can have (`PlanSizes.bucket`)."""
+"""Slots that plans are built for, and that one run can have: then the first ones of the plan."""
 PRECISIONS: Final = ("int4", "int8", "fp8", "fp16", "fp32")
 REMEDY: Final = "run `speakd build`"
 
@@ -62,14 +62,6 @@ class PlanSizes(Record, frozen=True, kw_only=True):
     """Most rows of one piece of a prompt."""
     codec_chunk_frames: int
     """Most frames of one codec call."""
-
-    def bucket(self, high: int) -> int:
-        """How many slots, from the first on, a run of slots below `high` has; a lone listener's run has one."""
-        return min(size for size in (*SLOTS, self.slots) if size >= high)
-
-    def buckets(self, high: int) -> tuple[int, ...]:
-        """All buckets of runs of slots below `high`, ascending."""
-        return tuple(sorted({self.bucket(reached) for reached in range(1, high + 1)}))
 
 
 class PlanFile(Record, frozen=True, kw_only=True):
@@ -207,11 +199,19 @@ def plan_precision(setting: str, manifest: Manifest) -> str:
 
 
 def plan_slots(wanted: int) -> int:
-    """The least number of slots plans are built for that holds `wanted`. Raises `PlanError` beyond the largest."""
+    """The least number of slots, of those that plans and their runs can have, that holds `wanted`.
+
+    A lone listener's run has one. Raises `PlanError` beyond the largest.
+    """
     for slots in SLOTS:
         if slots >= wanted:
             return slots
     raise PlanError(f"{wanted} slots: TensorRT plans hold at most {SLOTS[-1]}; lower the number of slots")
+
+
+def buckets(slots: int) -> tuple[int, ...]:
+    """All numbers of slots, ascending, that runs of so many slots or fewer have (`plan_slots`)."""
+    return tuple(size for size in SLOTS if size <= plan_slots(slots))
 
 
 def folder_name(key: PlanKey, sizes: PlanSizes) -> str:

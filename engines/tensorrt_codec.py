@@ -4,7 +4,7 @@ Purpose: what `engines.codec` does, on a stream of lower priority than the talke
 talker left them on the device, or from the host; samples go to pinned memory; one event is waited for. Knows: the codec
 graph's inputs and outputs, each slot's states. Does not know: when to call, threads.
 
-A run has as many slots, from the first on, as reach the highest that is decoded (`PlanSizes.bucket`). An engine must
+A run has as many slots, from the first on, as reach the highest that is decoded (`plan_slots`). An engine must
 not write what it reads, so new states come out beside the old ones; those of the slots that were really decoded are
 then copied over, and the others have lost nothing.
 """
@@ -23,7 +23,7 @@ from engines.cuda_api import CudaApi, Sequence, Stream
 from engines.cuda_memory import SharedBlock, Want
 from engines.graph_names import CodecInputs, CodecOutputs
 from engines.manifest import Manifest
-from engines.plan_files import PlanGraph, PlanSet
+from engines.plan_files import PlanGraph, PlanSet, buckets, plan_slots
 from engines.tensorrt_contract import Context, Engine, profile_of
 from engines.tensorrt_history import CODE_BYTES, CodeHistory
 from engines.tensorrt_memory import Memory
@@ -65,7 +65,7 @@ class TensorRtCodec:
         """
         self.slots, self.most_frames = slots, most_frames
         self._cuda, self._stream, self._history, self._memory = cuda, stream, history, memory
-        self._sizes, self._books = about.sizes, manifest.frame.codebooks
+        self._books = manifest.frame.codebooks
         self._samples_per_frame = manifest.frame.samples_per_frame
         self._names = [state.name for state in manifest.codec.states]
         many = about.sizes.slots * about.sizes.codec_chunk_frames
@@ -107,7 +107,7 @@ class TensorRtCodec:
             raise ValueError(f"the codec takes 1 to {self.most_frames} frames at once, not {frames}")
         if not 0 <= low < low + many <= self.slots:
             raise ValueError(f"there are {self.slots} slots, not {low} to {low + many - 1}")
-        bucket = self._sizes.bucket(low + many)
+        bucket = plan_slots(low + many)
         self._inputs.arrays[CodecInputs.POSITION][:] = self._frames_seen
         if self._history is None:
             rows = self._inputs.arrays[CodecInputs.CODES][: bucket * frames]
@@ -142,7 +142,7 @@ class TensorRtCodec:
         addresses |= {name: tensor.address for name, tensor in self._memory.items() if name in engine.names}
         self._graph: PlanGraph = about.graph("codec")
         self._contexts: dict[tuple[int, int], tuple[Context, int]] = {}  # with the frames each is set to
-        for bucket, frames in product(self._sizes.buckets(self.slots), range(self.most_frames, 0, -1)):
+        for bucket, frames in product(buckets(self.slots), range(self.most_frames, 0, -1)):
             sizes = {"B": bucket, "T": frames}
             place = bucket, profile_of(self._graph, sizes)
             if place not in self._contexts:

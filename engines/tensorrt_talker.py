@@ -4,7 +4,7 @@ Purpose: what `engines.talker` does, on a device of its own: prompts go into a s
 all slots is launched as one recorded sequence, and nothing is waited for but a frame's own event when its codes are
 collected. Knows: two instances used in turn, what a frame must not disturb. Does not know: text, requests, threads.
 
-A run has as many slots, from the first on, as reach the highest that steps (`PlanSizes.bucket`). Those of them that do
+A run has as many slots, from the first on, as reach the highest that steps (`plan_slots`). Those of them that do
 not step run void rows: such a row is written where the slot's own next row will replace it. What a run hands on
 (`codec_rows`, `seen`) is carried over for whoever did not step.
 
@@ -23,7 +23,7 @@ import numpy.typing as npt
 from engines.cuda_api import CudaApi, Event, Stream
 from engines.graph_names import FrameInputs
 from engines.manifest import Manifest
-from engines.plan_files import PlanSet
+from engines.plan_files import PlanSet, buckets, plan_slots
 from engines.sampling import ResolvedSampling
 from engines.stages import F32, FORBIDDEN, check_piece, write_sampling
 from engines.tensorrt_contract import Engine
@@ -60,7 +60,7 @@ class TensorRtTalker:
         Raises `PlanError` when an engine does not fit, `DeviceError` when the device fails.
         """
         self.slots, self.positions, self.piece_rows = slots, positions, piece_rows
-        self._cuda, self._stream, self._history, self._sizes = cuda, stream, history, about.sizes
+        self._cuda, self._stream, self._history = cuda, stream, history
         self._caches = caches(cuda, manifest.talker, about, about.sizes.positions, TALKER_CACHE, memory)
         self._instances = [FrameInstance(cuda, manifest, about, memory, index) for index in range(INSTANCES)]
         self._pieces = PromptPieces(
@@ -142,7 +142,7 @@ class TensorRtTalker:
         assert len(self._events) < INSTANCES
         instance, stream = self._next, self._stream
         self._write_inputs(instance, live)
-        instance.launch(self._sizes.bucket(live[-1] + 1), stream)
+        instance.launch(plan_slots(live[-1] + 1), stream)
         for slot in live:
             self._caches.keep_frame(slot, int(self._lengths[slot]), stream)
             self._history.put(slot, int(self._frames[slot]), *instance.code_places(slot), stream)
@@ -195,13 +195,13 @@ class TensorRtTalker:
         *, recorded: bool,
     ) -> None:  # fmt: skip
         """Every form of a frame that `launch` may ask for."""
-        stream, buckets = self._stream, self._sizes.buckets(self.slots)
+        stream, sizes = self._stream, buckets(self.slots)
         bodies: Callable[[FrameInstance, int], Body]
         if about.frame == "unrolled":
             bodies = partial(unrolled, engines["frame"], scratch, stream, self._caches)
         else:
-            frames = SteppedFrames(self._cuda, manifest, about, memory, engines["step"], scratch, stream, buckets)
+            frames = SteppedFrames(self._cuda, manifest, about, memory, engines["step"], scratch, stream, sizes)
             bodies = partial(frames.body, engines["talker"], self._caches)
-        for bucket in buckets:
+        for bucket in sizes:
             for instance in self._instances:
                 instance.prepare(bucket, bodies(instance, bucket), stream, recorded=recorded)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.manifest import FrameInputs, FrameOutputs, Manifest, StageSampling
-from engines.plan_files import PlanSizes, Verification
+from engines.plan_files import PlanSizes, Verification, buckets
 from export.build_door import Session, Values
 from export.plan_machine import CodecMachine, Dimensions, Machine
 from export.quality import prompt_rows
@@ -154,11 +154,11 @@ def verify(
 ) -> Verification:
     """Compare two sides that hold the same weights; `name` says who ran the reference.
 
-    What is built runs with every number of slots that the plan's runs can have (`PlanSizes.buckets`), and the worst
+    What is built runs with every number of slots that the plan's runs can have (`buckets`), and the worst
     counts; the reference, which is slow, runs once with all, since nobody's speech depends on the company.
     """
     size = Dimensions(talker=manifest.talker, predictor=manifest.predictor, codebooks=manifest.frame.codebooks)
-    buckets = sizes.buckets(sizes.slots)
+    each = buckets(sizes.slots)
 
     def run(side: Side, slots: int, forced: Spoken | None, first: float, share: float) -> tuple[Spoken, Floats]:
         choice = replace(side.choice, slots=slots)
@@ -172,8 +172,8 @@ def verify(
 
     expected, sound = run(reference, sizes.slots, None, 0.0, 0.5)
     agreements, logits_errors, pcm_errors = [], [], []
-    for index, slots in enumerate(buckets):
-        share = 0.5 / len(buckets)
+    for index, slots in enumerate(each):
+        share = 0.5 / len(each)
         wanted = expected.first(slots)
         found, heard = run(built, slots, wanted, 0.5 + share * index, share)
         agreements.append(round(float((wanted.codes == found.codes).mean()), 4))
@@ -185,7 +185,7 @@ def verify(
         precision = "fp16"
     return Verification(
         reference=name,
-        frames=FRAMES * sum(buckets),
+        frames=FRAMES * sum(each),
         agreement=min(agreements),
         least_agreement=LEAST_AGREEMENT[precision],
         logits_error=max(logits_errors),

@@ -36,8 +36,9 @@ def write_plan(
     """Build the graphs of a choice into `folder` and say of them what a plan says; `rows` of a prompt's piece."""
     graphs = build_tensorrt(source, choice)
     graphs.write(folder)
-    slots = choice.slots
-    sizes = PlanSizes(slots=slots, positions=choice.positions, prefill_rows=rows, codec_chunk_frames=codec_frames)
+    sizes = PlanSizes(
+        slots=choice.slots, positions=choice.positions, prefill_rows=rows, codec_chunk_frames=codec_frames
+    )
     files = []
     for role in graphs.graphs:
         file = _about(folder, f"{role.value}.onnx")
