@@ -47,6 +47,12 @@ class FrameInputs:
         return f"past_value.{layer}"
 
 
+SAMPLING_INPUTS: Final = (
+    FrameInputs.REPETITION_PENALTY, FrameInputs.TEMPERATURE, FrameInputs.TOP_K, FrameInputs.TOP_P,
+)  # fmt: skip
+"""Set when an utterance begins, the same for all its frames."""
+
+
 class FrameOutputs:
     """Names of the frame graph's outputs, letters as in `FrameInputs`."""
 

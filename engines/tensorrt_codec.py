@@ -23,7 +23,7 @@ from engines.cuda_api import CudaApi, Sequence, Stream
 from engines.cuda_memory import SharedBlock, Want
 from engines.graph_names import CodecInputs, CodecOutputs
 from engines.manifest import Manifest
-from engines.plan_files import PlanGraph, PlanSet, buckets, plan_slots
+from engines.plan_set import PlanGraph, PlanSet, buckets, plan_slots
 from engines.tensorrt_contract import Context, Engine, profile_of
 from engines.tensorrt_history import CODE_BYTES, CodeHistory
 from engines.tensorrt_memory import Memory

@@ -11,7 +11,8 @@ from typing import Protocol
 
 from engines.cuda_api import Stream
 from engines.errors import PlanError
-from engines.plan_files import REMEDY, Plan, PlanGraph
+from engines.plan_files import REMEDY, Plan
+from engines.plan_set import PlanGraph
 
 
 class Context(Protocol):

@@ -18,7 +18,8 @@ import tensorrt as trt
 
 from engines.cuda_api import Stream
 from engines.errors import DeviceError, DeviceLostError, PlanError
-from engines.plan_files import REMEDY, Plan, PlanGraph, open_shapes
+from engines.plan_files import REMEDY, Plan
+from engines.plan_set import PlanGraph, open_shapes
 from engines.tensorrt_contract import Context, Engine, profile_of
 
 _log = logging.getLogger(__name__)

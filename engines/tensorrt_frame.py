@@ -20,15 +20,13 @@ import numpy.typing as npt
 
 from engines.cuda_api import CudaApi, Sequence, Stream
 from engines.cuda_memory import SharedBlock
-from engines.graph_names import FrameInputs, FrameOutputs
+from engines.graph_names import SAMPLING_INPUTS, FrameInputs, FrameOutputs
 from engines.manifest import Manifest
-from engines.plan_files import PlanSet
+from engines.plan_set import PlanSet
 from engines.step_names import StepInputs, StepOutputs, TalkerStepOutputs
 from engines.tensorrt_cache import Caches
 from engines.tensorrt_contract import Context, Engine
 from engines.tensorrt_memory import CODES, PREDICTOR_CACHE, Memory, caches, code_want, input_wants
-
-_SETTINGS = (FrameInputs.REPETITION_PENALTY, FrameInputs.TEMPERATURE, FrameInputs.TOP_K, FrameInputs.TOP_P)
 
 
 class Body(Protocol):
@@ -52,7 +50,7 @@ class FrameInstance:
         self.seen_in, self.seen_out = (memory[f"{FrameInputs.SEEN}.{turn}"] for turn in (instance, 1 - instance))
         self._unrolled = about.frame == "unrolled"
         self.codes_address = self._codes.addresses[CODES]
-        for name in _SETTINGS:
+        for name in SAMPLING_INPUTS:
             self.inputs.arrays[name].fill(1)  # numbers that void rows can be computed with
         self.addresses = self.inputs.addresses | {
             FrameInputs.CODEC_ROWS: self.rows_in.address,

@@ -21,7 +21,8 @@ from engines.cuda_memory import ALIGNMENT, Want
 from engines.errors import PlanError
 from engines.graph_names import FrameInputs, FrameOutputs
 from engines.manifest import Manifest, StackSpec
-from engines.plan_files import Plan, PlanSet
+from engines.plan_files import Plan
+from engines.plan_set import PlanSet
 from engines.runner import Tensor
 from engines.step_names import StepInputs, StepOutputs, StepTables, TalkerStepOutputs
 from engines.tensorrt_cache import Caches

@@ -19,7 +19,8 @@ from engines.cuda_memory import Want, allocate
 from engines.engine_config import EngineConfig, rows_per_slot
 from engines.errors import PlanError
 from engines.manifest import Manifest
-from engines.plan_files import Plan, PlanKey, PlanSizes, bundle_hash, find_plan, plan_cache, plan_precision
+from engines.plan_files import Plan, bundle_hash, find_plan, plan_cache, plan_precision
+from engines.plan_set import PlanKey, PlanSizes
 from engines.stages import Stages
 from engines.tensorrt_codec import TensorRtCodec, codec_wants
 from engines.tensorrt_contract import Engine, Loader

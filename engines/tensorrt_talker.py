@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.cuda_api import CudaApi, Event, Stream
-from engines.graph_names import FrameInputs
+from engines.graph_names import SAMPLING_INPUTS, FrameInputs
 from engines.manifest import Manifest
-from engines.plan_files import PlanSet, buckets, plan_slots
+from engines.plan_set import PlanSet, buckets, plan_slots
 from engines.sampling import ResolvedSampling
 from engines.stages import F32, FORBIDDEN, check_piece, write_sampling
 from engines.tensorrt_contract import Engine
@@ -31,8 +31,6 @@ from engines.tensorrt_frame import Body, FrameInstance, SteppedFrames, unrolled
 from engines.tensorrt_history import CodeHistory
 from engines.tensorrt_memory import INSTANCES, TALKER_CACHE, Memory, caches
 from engines.tensorrt_prefill import PromptPieces
-
-_SETTINGS = (FrameInputs.REPETITION_PENALTY, FrameInputs.TEMPERATURE, FrameInputs.TOP_K, FrameInputs.TOP_P)
 
 
 class TensorRtTalker:
@@ -71,7 +69,7 @@ class TensorRtTalker:
         self._lengths = np.zeros(rows, dtype=np.int32)
         self._frames = np.zeros(rows, dtype=np.int64)  # launched since `begin`, which is the next one's number
         self._settings = {
-            name: array.copy() for name, array in self._instances[0].inputs.arrays.items() if name in _SETTINGS
+            name: array.copy() for name, array in self._instances[0].inputs.arrays.items() if name in SAMPLING_INPUTS
         }
         self._begun: set[int] = set()
         self._first_rows: dict[int, F32] = {}  # of prompts that are in but for the last row

@@ -21,7 +21,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from engines.errors import BundleError, PlanError
 from engines.manifest import Manifest, Quality
-from engines.plan_files import SLOTS, plan_cache
+from engines.plan_files import plan_cache
+from engines.plan_set import SLOTS
 from export.attention_tensorrt import AttentionForm
 from export.build_command import add_build, build_or_list, show_plans
 from export.errors import ExportError

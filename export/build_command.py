@@ -21,17 +21,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 from engines.errors import BundleError, PlanError
-from engines.plan_files import (
-    PRECISIONS,
-    SLOTS,
-    Plan,
-    PlanSizes,
-    Verification,
-    bundle_hash,
-    plan_cache,
-    plan_slots,
-    plans,
-)
+from engines.plan_files import Plan, bundle_hash, plan_cache, plans
+from engines.plan_set import PRECISIONS, SLOTS, PlanSizes, Verification, plan_slots
 from export.attention_tensorrt import AttentionForm
 from export.build_door import EngineBuilder, load_builder
 from export.errors import BuildError, ExportError

@@ -26,21 +26,8 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from engines.manifest import Manifest, Tables, read_manifest
-from engines.plan_files import (
-    PLAN_FORMAT,
-    Plan,
-    PlanFile,
-    PlanGraph,
-    PlanKey,
-    PlanSet,
-    Verification,
-    bundle_hash,
-    differences,
-    folder_name,
-    plans,
-    read_plan_set,
-    write_plan_set,
-)
+from engines.plan_files import Plan, bundle_hash, differences, folder_name, plans, read_plan_set, write_plan_set
+from engines.plan_set import PLAN_FORMAT, PlanFile, PlanGraph, PlanKey, PlanSet, Verification
 from engines.step_names import StepTables
 from export.build_door import EngineBuilder, EngineOrder, Gpu, Session
 from export.checkpoint import TensorFile

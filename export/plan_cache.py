@@ -19,7 +19,8 @@ from typing import Final
 
 import msgspec
 
-from engines.plan_files import Plan, PlanKey, plans
+from engines.plan_files import Plan, plans
+from engines.plan_set import PlanKey
 from export.errors import BuildError
 
 _BUILDING: Final = ".building."

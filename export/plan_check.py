@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.manifest import FrameInputs, FrameOutputs, Manifest, StageSampling
-from engines.plan_files import PlanSizes, Verification, buckets
+from engines.plan_set import PlanSizes, Verification, buckets
 from export.build_door import Session, Values
 from export.plan_machine import CodecMachine, Dimensions, Machine
 from export.quality import prompt_rows

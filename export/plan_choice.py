@@ -16,7 +16,8 @@ import numpy as np
 import onnxruntime as ort
 
 from engines.manifest import Manifest, Tables
-from engines.plan_files import PlanSizes, plan_precision
+from engines.plan_files import plan_precision
+from engines.plan_set import PlanSizes
 from export.attention_tensorrt import AttentionForm
 from export.build_door import Gpu
 from export.checkpoint import TensorFile

@@ -11,7 +11,7 @@ from typing import Final
 
 from onnx import ModelProto
 
-from engines.plan_files import OpenInputs, PlanSizes, Range, open_shapes
+from engines.plan_set import OpenInputs, PlanSizes, Range, open_shapes
 from export.build_door import Shapes
 from export.tensorrt import Role
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto
 
-from engines.plan_files import SLOTS
+from engines.plan_set import SLOTS
 from export.attention_tensorrt import AttentionForm
 from export.checkpoint import TensorFile, TensorSource
 from export.codec_graph import CodecGraph

@@ -22,7 +22,7 @@ from engines.codec import Codec
 from engines.contract import Codes, Outcome, Pace, Pcm, Sampling, SpeechRequest
 from engines.engine import SpeechEngine
 from engines.engine_config import EngineConfig
-from engines.plan_files import PlanSizes
+from engines.plan_set import PlanSizes
 from engines.runner_ort import OrtRunner
 from engines.sampling import resolve_sampling
 from engines.stages import Stages, TalkerStage

@@ -23,7 +23,7 @@ try:
 except ImportError:  # wheels of the bare bindings call it otherwise
     trt = sys.modules["tensorrt"] = importlib.import_module("tensorrt_bindings")
 
-from engines.plan_files import PlanSizes
+from engines.plan_set import PlanSizes
 from export.attention_tensorrt import AttentionForm
 from export.build_door import EngineOrder, Shapes, load_builder
 from export.errors import BuildError

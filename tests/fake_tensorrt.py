@@ -17,7 +17,8 @@ import onnxruntime as ort
 
 from engines.cuda_api import Stream
 from engines.errors import PlanError
-from engines.plan_files import Plan, PlanGraph, open_shapes
+from engines.plan_files import Plan
+from engines.plan_set import PlanGraph, open_shapes
 from engines.tensorrt_contract import profile_of
 from tests.fake_cuda import FakeCuda
 

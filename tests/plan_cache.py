@@ -8,18 +8,8 @@ from typing import Any
 
 import msgspec
 
-from engines.plan_files import (
-    PLAN_FORMAT,
-    PlanFile,
-    PlanGraph,
-    PlanKey,
-    PlanRole,
-    PlanSet,
-    PlanSizes,
-    Verification,
-    folder_name,
-    write_plan_set,
-)
+from engines.plan_files import folder_name, write_plan_set
+from engines.plan_set import PLAN_FORMAT, PlanFile, PlanGraph, PlanKey, PlanRole, PlanSet, PlanSizes, Verification
 
 KEY = PlanKey(bundle="b" * 64, tensorrt="10.15.1.29", device="Orin", architecture="sm_87", precision="int4")
 SIZES = PlanSizes(slots=4, positions=1024, prefill_rows=64, codec_chunk_frames=25)

@@ -13,16 +13,8 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from engines.manifest import Manifest
-from engines.plan_files import (
-    PLAN_FORMAT,
-    Plan,
-    PlanFile,
-    PlanGraph,
-    PlanKey,
-    PlanSet,
-    PlanSizes,
-    write_plan_set,
-)
+from engines.plan_files import Plan, write_plan_set
+from engines.plan_set import PLAN_FORMAT, PlanFile, PlanGraph, PlanKey, PlanSet, PlanSizes
 from engines.step_names import StepTables
 from export.plan_profile import open_inputs, open_ranges
 from export.tensorrt import WEIGHTS, FrameShape, TensorRtChoice, TensorRtSource, build_tensorrt

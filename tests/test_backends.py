@@ -17,7 +17,8 @@ from engines.bundle import Bundle, open_bundle
 from engines.contract import SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
 from engines.errors import BundleError, GpuError, NoGpuError
-from engines.plan_files import Plan, PlanKey, bundle_hash, write_plan_set
+from engines.plan_files import Plan, bundle_hash, write_plan_set
+from engines.plan_set import PlanKey
 from export.attention_tensorrt import AttentionForm
 from export.lowering import Precision
 from export.tensorrt import FrameShape, TensorRtChoice, read_source

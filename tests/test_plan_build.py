@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from engines.plan_files import Plan, PlanSizes, bundle_hash, find_plan, open_shapes, plans
+from engines.plan_files import Plan, bundle_hash, find_plan, plans
+from engines.plan_set import PlanSizes, open_shapes
 from engines.step_names import StepTables
 from engines.tensorrt_contract import profile_of
 from export.attention_tensorrt import AttentionForm

@@ -10,7 +10,7 @@ import pytest
 
 from engines.bundle import open_bundle
 from engines.graph_names import FrameInputs
-from engines.plan_files import PlanSizes, Verification
+from engines.plan_set import PlanSizes, Verification
 from export.attention_tensorrt import AttentionForm
 from export.build_door import Session, Values
 from export.lowering import Precision

@@ -12,22 +12,18 @@ from hypothesis import strategies as st
 from engines.errors import PlanError
 from engines.manifest import read_manifest
 from engines.plan_files import (
-    PLAN_FORMAT,
     PLAN_NAME,
-    SLOTS,
     Plan,
-    PlanKey,
-    PlanSizes,
     bundle_hash,
     differences,
     find_plan,
     folder_name,
     plan_cache,
     plan_precision,
-    plan_slots,
     plans,
     read_plan_set,
 )
+from engines.plan_set import PLAN_FORMAT, SLOTS, PlanKey, PlanSizes
 from tests.plan_cache import GOOD, KEY, SIZES, write_plan
 
 
@@ -129,18 +125,6 @@ def test_every_field_is_in_the_name(name: str, by: int) -> None:
     else:
         other = folder_name(KEY, msgspec.structs.replace(SIZES, **{name: getattr(SIZES, name) + by}))
     assert other != folder_name(KEY, SIZES)
-
-
-@given(st.integers(1, 8))
-def test_slots_hold_what_is_wanted(wanted: int) -> None:
-    slots = plan_slots(wanted)
-    assert slots in SLOTS
-    assert slots >= wanted > slots // 2 or slots == 1
-
-
-def test_too_many_slots() -> None:
-    with pytest.raises(PlanError, match="at most 8"):
-        plan_slots(9)
 
 
 def test_a_plan_is_its_own_wish(tmp_path: Path) -> None:

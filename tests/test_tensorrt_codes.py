@@ -12,7 +12,7 @@ import pytest
 from engines.codec import Codec
 from engines.contract import Sampling
 from engines.manifest import FrameInputs, Manifest, read_manifest
-from engines.plan_files import SLOTS
+from engines.plan_set import SLOTS
 from engines.runner_ort import OrtRunner
 from engines.sampling import GumbelNoise, ResolvedSampling, resolve_sampling
 from engines.talker import Talker

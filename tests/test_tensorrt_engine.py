@@ -13,7 +13,8 @@ import pytest
 
 from engines.cuda_api import Stream
 from engines.errors import DeviceError, DeviceLostError, PlanError
-from engines.plan_files import Plan, PlanGraph
+from engines.plan_files import Plan
+from engines.plan_set import PlanGraph
 from engines.tensorrt_contract import Engine, Loader
 
 GRAPH = PlanGraph(

@@ -7,7 +7,7 @@ import pytest
 
 from engines.cuda_memory import SharedBlock, Want, allocate
 from engines.errors import PlanError
-from engines.plan_files import PlanGraph
+from engines.plan_set import PlanGraph
 from engines.tensorrt_contract import profile_of
 from engines.tensorrt_history import CodeHistory
 from tests.fake_cuda import FakeCuda

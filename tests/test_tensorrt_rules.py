@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
-from engines.plan_files import SLOTS
+from engines.plan_set import SLOTS
 from export.attention_tensorrt import AttentionForm
 from export.errors import ExportError
 from export.graph import GraphBuilder
