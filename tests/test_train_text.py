@@ -155,3 +155,13 @@ def test_a_long_sentence_is_one_sentence_of_whole_clauses() -> None:
         assert said[-1] == "."
         assert not set(said[:-1]) & set(".!?")
         assert said == corpus.long_sentence(random.Random(seed), clauses)
+
+
+def test_a_run_is_one_word_again_and_again_or_many_without_a_mark() -> None:
+    words = [f"w{i}" for i in range(500)]
+    runs = [corpus.word_run(random.Random(seed), words) for seed in range(50)]
+    assert all(run[0] == "W" and run[-1] == "." and "," not in run for run in runs)
+    kinds = [len(set(run[:-1].lower().split())) for run in runs]
+    assert {kind == 1 for kind in kinds} == {True, False}
+    assert all(2 <= len(run.split()) <= 20 for run in runs)
+    assert runs[0] == corpus.word_run(random.Random(0), words)

@@ -64,8 +64,20 @@ def long_sentence(draw: random.Random, clauses: Sequence[str]) -> str:
     return out + "."
 
 
+def word_run(draw: random.Random, words: Sequence[str]) -> str:
+    """Words that no sentence holds together: one several times over, or many without a mark.
+
+    A voice that never heard them loses its place among equal words and does not end.
+    """
+    if draw.random() < 0.5:
+        run = [draw.choice(words)] * draw.randint(2, 12)
+    else:
+        run = [draw.choice(words) for _ in range(draw.randint(4, 20))]
+    return " ".join(run).capitalize() + "."
+
+
 def build(count: int, seed: int, spoken_before: set[str] | None = None) -> list[str]:
-    """`count` different texts: 40 % templates, 40 % WordNet, 10 % joined clauses, 10 % lists of rare words.
+    """`count` different texts: 40 % templates, 40 % WordNet, 10 % joined clauses, 5 % lists of rare words, 5 % runs.
 
     Never a test sentence.
     """
@@ -83,6 +95,8 @@ def build(count: int, seed: int, spoken_before: set[str] | None = None) -> list[
             text = examples.pop()
         elif dice < 0.9:
             text = long_sentence(draw, clauses)
+        elif dice < 0.95:
+            text = word_run(draw, words)
         else:
             text = ", ".join(draw.choice(words) for _ in range(draw.randint(1, 4))).capitalize() + "."
         key = text.lower()

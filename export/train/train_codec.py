@@ -1,11 +1,11 @@
-"""Trains the codec: encoder, residual codebooks and decoder, from nothing or on from a codec whose codes must stay.
+"""Trains the codec from nothing: encoder, residual codebooks and decoder.
 
-Knows: the three phases and what is frozen in each. Does not know: where sound lies, checkpoints.
+Knows: the four phases and what is frozen in each. Does not know: where sound lies, checkpoints.
 
 Phases, as shares of the budget: *free* (noisy continuous latents), then codebooks are built by residual k-means,
 *coded* (straight-through, codebooks follow by moving averages, late codebooks dropped at random), *decoder* (encoder,
-codebooks fixed; spectral floor lowered, so that silences become clean). With given codebooks only the last two phases
-run and the codebooks never move: codes made before stay good.
+codebooks fixed; spectral floor lowered, so that silences become clean), *encoder* (decoder, codebooks fixed; judged by
+mel bands: codes that a decoder makes the right word of are not always those nearest to the latents it began with).
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from torch import Tensor
 
 from export.train.codec import Decoder
 from export.train.codec_encoder import Encoder, build_books, quantise
-from export.train.codec_loss import spectral
+from export.train.codec_loss import mel, spectral
 from export.train.shape import VoiceShape
 from export.train.sound_store import Utterance
 from export.train.training_state import LEAST, rate_at, save
 
 CPU = torch.device("cpu")
 WARM_UP = 50  # steps
-FREE, CODED = 0.35, 0.75  # ends of the first two phases, as shares of the budget
+ENDS = {"free": 0.3, "coded": 0.65, "decoder": 0.87, "encoder": 1.0}  # of the phases, as shares of the budget
+FLOOR, CLEAN_FLOOR = 1e-2, 1e-3  # of magnitudes in the loss; from the decoder's phase on, silences count
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,12 @@ class CodecPlan:
 
     budget: float
     rate: float = 8e-4
+    encoder_rate: float = 3e-4
     batch: int = 8
     frames: int = 16
     noise: float = 0.25
     commit: float = 0.5
     drop: float = 0.2
-    keep_books: bool = False
     seed: int = 5
     save_every: float = 180.0
 
@@ -80,9 +81,7 @@ class CodecTrainer:
     def phase(self) -> str:
         """Name of the phase the spent budget has reached."""
         share = self.spent / self.plan.budget
-        if share < FREE and not self.plan.keep_books:
-            return "free"
-        return "coded" if share < CODED else "decoder"
+        return next((name for name, end in ENDS.items() if share < end), "encoder")
 
     def crops(self, spoken: list[Utterance], draw: np.random.Generator) -> Tensor:
         """Random stretches of sound [B, S]; short utterances are padded with silence."""
@@ -96,42 +95,52 @@ class CodecTrainer:
         return torch.from_numpy(out).to(self.device)
 
     def step(self, spoken: list[Utterance]) -> tuple[float, float]:
-        """One update; gives (spectral loss, share of latent energy the codes miss)."""
+        """One update; gives (loss of the phase, share of latent energy the codes miss)."""
         plan, phase = self.plan, self.phase()
         draw, generator = np.random.default_rng((plan.seed, self.done)), torch.Generator().manual_seed(self.done)
         wave = self.crops(spoken, draw)
-        rate = rate_at(plan.rate, LEAST * plan.rate, self.done, WARM_UP, self.spent / plan.budget)
         for group in self.opt.param_groups:
-            group["lr"] = rate
+            group["lr"] = self._rate(phase)
+        self.encoder.requires_grad_(phase != "decoder")
+        self.decoder.requires_grad_(phase != "encoder")
         with torch.autocast(self.device.type, torch.bfloat16):
-            if phase == "decoder":
-                with torch.no_grad():
-                    rows = self.encoder(wave)
-            else:
-                rows = self.encoder(wave)
-        missed = extra = torch.zeros((), device=self.device)
+            rows = self.encoder(wave)
+        missed = far = torch.zeros((), device=self.device)
         if phase == "free":
             heard = rows + plan.noise * torch.randn(rows.shape, generator=generator).to(self.device)
         else:
-            heard, missed, extra = self._code(rows, phase, draw)
+            heard, missed, far = self._code(rows, phase, draw)
         with torch.autocast(self.device.type, torch.bfloat16):
             made = self.decoder.from_rows(heard).float()
-        loss = spectral(made, wave, 1e-2 if phase != "decoder" else 1e-3)
+        loss = self._heard_loss(made, wave, phase)
         self.opt.zero_grad(set_to_none=True)
-        (loss + plan.commit * extra).backward()  # type: ignore[no-untyped-call]
+        (loss + plan.commit * far).backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_([p for g in self.opt.param_groups for p in g["params"]], 2.0)
         self.opt.step()
         return float(loss.detach()), float(missed)
+
+    def _rate(self, phase: str) -> float:
+        """Learning rate now; the encoder's own phase begins with a higher one again."""
+        highest, share = self.plan.rate, self.spent / self.plan.budget
+        if phase == "encoder":
+            highest, share = self.plan.encoder_rate, (share - ENDS["decoder"]) / (1 - ENDS["decoder"])
+        return rate_at(highest, LEAST * highest, self.done, WARM_UP, share)
+
+    def _heard_loss(self, made: Tensor, wanted: Tensor, phase: str) -> Tensor:
+        """What of `wanted` [B, S] was not heard in `made`."""
+        if phase == "encoder":
+            return mel(made, wanted, CLEAN_FLOOR, self.shape.sample_rate)
+        return spectral(made, wanted, CLEAN_FLOOR if phase == "decoder" else FLOOR)
 
     def _code(self, rows: Tensor, phase: str, draw: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
         """Quantise with straight-through gradients: (rows for the decoder, missed energy, commitment loss)."""
         with torch.no_grad():
             codes, whole = quantise(rows, self.books)
             missed = (rows - whole).pow(2).sum() / rows.pow(2).sum()
-            if phase == "coded" and not self.plan.keep_books:
+            if phase == "coded":
                 self._follow(rows, codes)
             used = whole
-            if draw.random() < self.plan.drop:
+            if phase != "encoder" and draw.random() < self.plan.drop:
                 kept = int(draw.integers(1, self.shape.code_groups))
                 used = torch.stack([self.books[g][codes[..., g]] for g in range(kept)]).sum(0)
         return rows + (used - rows).detach(), missed, (rows - whole).pow(2).mean()
