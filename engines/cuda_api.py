@@ -121,12 +121,21 @@ class CudaApi:
         self._call("cudaStreamBeginCapture", stream, self._cuda.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal)
 
     def end_recording(self, stream: Stream) -> Sequence:
-        """What was recorded, ready to be launched."""
+        """What was recorded, ready to be launched. Where it raises, `abandon_recording` is still to be called."""
         graph = self._call("cudaStreamEndCapture", stream)
-        sequence = self._made("cudaGraphExecDestroy", "cudaGraphInstantiate", graph, 0)
-        self._call("cudaGraphDestroy", graph)
+        try:
+            sequence = Sequence(self._made("cudaGraphExecDestroy", "cudaGraphInstantiate", graph, 0))
+        finally:
+            self._call("cudaGraphDestroy", graph)
         self._call("cudaGraphUpload", sequence, stream)
-        return Sequence(sequence)
+        return sequence
+
+    def abandon_recording(self, stream: Stream) -> None:
+        """Leave a recording that failed, however far it came; the stream does again what is put on it."""
+        error, graph = self._cuda.cudaStreamEndCapture(stream)
+        if int(error) == 0:
+            self._call("cudaGraphDestroy", graph)
+        self._cuda.cudaGetLastError()  # or the next library to ask takes it for its own failure
 
     def close(self) -> None:
         """Wait for the device and give everything back, the latest first. A broken device is left as it is."""

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.contract import Pcm
-from engines.cuda_api import CudaApi, Sequence, Stream
+from engines.cuda_api import CudaApi, Stream
 from engines.cuda_memory import SharedBlock, Want
 from engines.graph_names import CodecInputs, CodecOutputs
 from engines.manifest import Manifest
@@ -27,6 +27,7 @@ from engines.plan_set import PlanGraph, PlanSet, buckets, plan_slots
 from engines.tensorrt_contract import Context, Engine, profile_of
 from engines.tensorrt_history import CODE_BYTES, CodeHistory
 from engines.tensorrt_memory import Memory
+from engines.tensorrt_recording import Recorder
 
 _CODES: Final = "codec.codes"
 
@@ -81,9 +82,10 @@ class TensorRtCodec:
         self._done = cuda.event()
         self._codes = self._inputs.addresses[CodecInputs.CODES] if history is None else memory[_CODES].address
         self._open(about, engine, scratch)
+        recorder = Recorder(cuda, stream, "the codec", recorded=recorded)
         pairs = [(low, high) for low in range(slots) for high in range(low + 1, slots + 1)]
-        self._keep = {pair: self._recorded(self._put_keep(*pair), recorded) for pair in pairs}
-        self._forget = [self._recorded(self._put_forget(slot), recorded) for slot in range(slots)]
+        self._keep = {pair: recorder.recorded(self._put_keep(*pair)) for pair in pairs}
+        self._forget = [recorder.recorded(self._put_forget(slot)) for slot in range(slots)]
 
     def begin(self, slot: int) -> None:
         """Start a new stream in a slot: the state of silence before the first frame."""
@@ -177,15 +179,6 @@ class TensorRtCodec:
                 self._cuda.clear(state.address, state.nbytes, self._stream)
 
         return put
-
-    def _recorded(self, put: Callable[[], None], recorded: bool) -> Callable[[], None]:
-        """The same as one launch."""
-        if not recorded:
-            return put
-        self._cuda.begin_recording(self._stream)
-        put()
-        sequence: Sequence = self._cuda.end_recording(self._stream)
-        return lambda: self._cuda.launch(sequence, self._stream)
 
 
 _SIDES = (CodecInputs.state, CodecOutputs.state)

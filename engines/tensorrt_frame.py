@@ -11,14 +11,15 @@ whole: a lone listener does not wait for the empty places of others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from engines.cuda_api import CudaApi, Sequence, Stream
+from engines.cuda_api import CudaApi, Stream
 from engines.cuda_memory import SharedBlock
 from engines.graph_names import SAMPLING_INPUTS, FrameInputs, FrameOutputs
 from engines.manifest import Manifest
@@ -27,6 +28,7 @@ from engines.step_names import StepInputs, StepOutputs, TalkerStepOutputs
 from engines.tensorrt_cache import Caches
 from engines.tensorrt_contract import Context, Engine
 from engines.tensorrt_memory import CODES, PREDICTOR_CACHE, Memory, caches, code_want, input_wants
+from engines.tensorrt_recording import Recorder
 
 
 class Body(Protocol):
@@ -41,9 +43,8 @@ class FrameInstance:
     """One of the two; see the module's text."""
 
     def __init__(self, cuda: CudaApi, manifest: Manifest, about: PlanSet, memory: Memory, instance: int) -> None:
-        self._cuda = cuda
         self._bodies: dict[int, Body] = {}
-        self._sequences: dict[int, Sequence] = {}
+        self._launches: dict[int, Callable[[], None]] = {}
         self.inputs = SharedBlock(cuda, input_wants(manifest, about.sizes.slots))
         self._codes = SharedBlock(cuda, {CODES: code_want(manifest, about)})
         self.rows_in, self.rows_out = (memory[f"{FrameInputs.CODEC_ROWS}.{turn}"] for turn in (instance, 1 - instance))
@@ -59,21 +60,16 @@ class FrameInstance:
             FrameOutputs.LOGITS: memory[FrameOutputs.LOGITS].address,
         }
 
-    def prepare(self, bucket: int, body: Body, stream: Stream, *, recorded: bool) -> None:
-        """Run the engines once, so that they have settled, then record everything, or let it be put anew each time."""
-        self._bodies[bucket] = body
-        self._put(bucket, stream)
-        if recorded:
-            self._cuda.begin_recording(stream)
-            self._put(bucket, stream)
-            self._sequences[bucket] = self._cuda.end_recording(stream)
+    def prepare(self, bucket: int, body: Body, stream: Stream, recorder: Recorder) -> None:
+        """Run the engines once, so that they have settled, then have everything recorded."""
+        self._bodies[bucket] = body  # a recording does not keep what it runs
+        put = partial(self._put, bucket, stream)
+        put()
+        self._launches[bucket] = recorder.recorded(put)
 
-    def launch(self, bucket: int, stream: Stream) -> None:
+    def launch(self, bucket: int) -> None:
         """One frame of the first `bucket` slots."""
-        if bucket in self._sequences:
-            self._cuda.launch(self._sequences[bucket], stream)
-        else:
-            self._put(bucket, stream)
+        self._launches[bucket]()
 
     def code_places(self, slot: int) -> tuple[int, int]:
         """Where a slot's codes begin on the device, and how many bytes lie from one to the next."""

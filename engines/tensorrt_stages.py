@@ -70,10 +70,18 @@ def wished_sizes(manifest: Manifest, config: EngineConfig) -> PlanSizes:
 
 
 def open_tensorrt(plan: Plan, manifest: Manifest, config: EngineConfig, cuda: CudaApi, loader: Loader) -> Stages:
-    """Both stages of a plan that serves this configuration; they own `cuda` from then on.
+    """Both stages of a plan that serves this configuration; they own `cuda`, which is closed where it raises.
 
     Raises `PlanError` when an engine does not fit its plan, `DeviceError` when the device has not enough memory.
     """
+    try:
+        return _open(plan, manifest, config, cuda, loader)
+    except BaseException:
+        cuda.close()
+        raise
+
+
+def _open(plan: Plan, manifest: Manifest, config: EngineConfig, cuda: CudaApi, loader: Loader) -> Stages:
     recorded = os.environ.get(NO_GRAPH) != "1"
     about, wished = plan.about, wished_sizes(manifest, config)
     by_size = sorted(about.graphs, key=lambda graph: -graph.bytes)

@@ -31,6 +31,7 @@ from engines.tensorrt_frame import Body, FrameInstance, SteppedFrames, unrolled
 from engines.tensorrt_history import CodeHistory
 from engines.tensorrt_memory import INSTANCES, TALKER_CACHE, Memory, caches
 from engines.tensorrt_prefill import PromptPieces
+from engines.tensorrt_recording import Recorder
 
 
 class TensorRtTalker:
@@ -64,7 +65,7 @@ class TensorRtTalker:
         self._pieces = PromptPieces(
             cuda, stream, manifest, engines["prefill"], scratch, self._caches, slots, piece_rows
         )
-        self._record(manifest, about, engines, memory, scratch, recorded=recorded)
+        self._record(manifest, about, engines, memory, scratch, Recorder(cuda, stream, "the talker", recorded=recorded))
         rows = about.sizes.slots
         self._lengths = np.zeros(rows, dtype=np.int32)
         self._frames = np.zeros(rows, dtype=np.int64)  # launched since `begin`, which is the next one's number
@@ -140,7 +141,7 @@ class TensorRtTalker:
         assert len(self._events) < INSTANCES
         instance, stream = self._next, self._stream
         self._write_inputs(instance, live)
-        instance.launch(plan_slots(live[-1] + 1), stream)
+        instance.launch(plan_slots(live[-1] + 1))
         for slot in live:
             self._caches.keep_frame(slot, int(self._lengths[slot]), stream)
             self._history.put(slot, int(self._frames[slot]), *instance.code_places(slot), stream)
@@ -190,7 +191,7 @@ class TensorRtTalker:
 
     def _record(
         self, manifest: Manifest, about: PlanSet, engines: Mapping[str, Engine], memory: Memory, scratch: int,
-        *, recorded: bool,
+        recorder: Recorder,
     ) -> None:  # fmt: skip
         """Every form of a frame that `launch` may ask for."""
         stream, sizes = self._stream, buckets(self.slots)
@@ -202,4 +203,4 @@ class TensorRtTalker:
             bodies = partial(frames.body, engines["talker"], self._caches)
         for bucket in sizes:
             for instance in self._instances:
-                instance.prepare(bucket, bodies(instance, bucket), stream, recorded=recorded)
+                instance.prepare(bucket, bodies(instance, bucket), stream, recorder)

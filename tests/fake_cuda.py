@@ -103,6 +103,7 @@ class FakeCuda(CudaApi):
 
     def begin_recording(self, stream: Stream) -> None:
         self._note("begin_recording", stream)
+        assert stream not in self._recordings, "it is being recorded"
         self._recordings[stream] = Recording()
 
     def end_recording(self, stream: Stream) -> Sequence:
@@ -110,7 +111,12 @@ class FakeCuda(CudaApi):
         self._sequences[handle] = self._recordings.pop(stream)
         return Sequence(handle)
 
+    def abandon_recording(self, stream: Stream) -> None:
+        self._recordings.pop(stream, None)
+        self._note("abandon_recording", stream)
+
     def close(self) -> None:
+        assert not self._recordings, "work is being recorded"
         self._note("close")
 
     # -- work -------------------------------------------------------------------------------------------------------
@@ -181,6 +187,11 @@ class FakeCuda(CudaApi):
         start = self._starts[index] if index >= 0 else 0
         assert index >= 0, "memory that nobody allocated"
         assert address + size_bytes <= start + self._sizes[start], "memory beyond what was allocated"
+
+    @property
+    def recording(self) -> bool:
+        """Whether anything is being recorded."""
+        return bool(self._recordings)
 
     def called(self, *what: str) -> list[Call]:
         """The calls of these kinds, in order."""

@@ -128,6 +128,22 @@ def test_everything_is_given_back_the_latest_first(runtime: Runtime) -> None:
     assert len(runtime.called("cudaFree")) == 1
 
 
+@pytest.mark.parametrize(("fails", "graphs"), [("cudaStreamEndCapture", 0), ("cudaGraphInstantiate", 1), ("", 1)])
+def test_a_recording_that_failed_is_left_without_a_trace(runtime: Runtime, fails: str, graphs: int) -> None:
+    """While it is recorded (""), when it ends, and when it is made ready."""
+    cuda = CudaApi()
+    stream = cuda.stream(urgent=True)
+    cuda.begin_recording(stream)
+    if fails:
+        runtime.errors[fails] = Error.cudaErrorIllegalAddress
+        with pytest.raises(DeviceLostError, match=fails):
+            cuda.end_recording(stream)
+        runtime.errors["cudaStreamEndCapture"] = Error.cudaErrorIllegalAddress  # nothing is recorded any more
+    cuda.abandon_recording(stream)
+    assert len(runtime.called("cudaGraphDestroy")) == graphs
+    assert runtime.calls[-1][0] == "cudaGetLastError"
+
+
 def test_rows_and_blocks_say_where_they_lie(runtime: Runtime) -> None:
     cuda = CudaApi()
     stream = cuda.stream(urgent=True)

@@ -13,6 +13,7 @@ import pytest
 from engines.bundle import Bundle, open_bundle
 from engines.contract import Codes, End, Layout, SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
+from engines.errors import DeviceError
 from engines.plan_files import Plan
 from engines.tensorrt_stages import NO_GRAPH, open_tensorrt
 from engines.utterance import LiveUtterance
@@ -195,6 +196,36 @@ def test_the_escape_hatch_and_shared_memory_change_nothing(
     config = replace(CONFIG, async_scheduling=ahead)
     check(open_engine(voice, plans[ROWS_STEPPED], cuda, config), alone)
     assert not cuda.called("begin_recording", "launch")
+
+
+@pytest.mark.parametrize(("stage", "refused"), [("the talker", "talker"), ("the codec", "clear")])
+def test_what_cannot_be_recorded_goes_on_piece_by_piece(
+    voice: Voice,
+    plans: Plans,
+    alone: dict[int, Said],
+    caplog: pytest.LogCaptureFixture,
+    stage: str,
+    refused: str,
+) -> None:
+    cuda = FakeCuda()
+    cuda.fails = lambda what: cuda.recording and what == refused
+    engine = open_engine(voice, plans[ROWS_STEPPED], cuda)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{stage} cannot be recorded as one sequence (the fake device fails in {refused}); it goes on piece by piece,"
+        " slower"
+    ]
+    check(engine, alone)
+    assert len(cuda.called("abandon_recording")) == 1
+    assert cuda.called("launch"), "the other stage is recorded"
+
+
+@pytest.mark.parametrize("what", ["upload", "talker", "codec", "stream"])
+def test_what_cannot_be_opened_gives_everything_back(voice: Voice, plans: Plans, what: str) -> None:
+    cuda = FakeCuda()
+    cuda.fails = lambda called: called == what
+    with pytest.raises(DeviceError, match=f"fails in {what}"):
+        open_engine(voice, plans[ROWS_STEPPED], cuda)
+    assert len(cuda.called("close")) == 1
 
 
 def test_a_run_has_as_few_slots_as_will_do(
