@@ -6,7 +6,7 @@ is used; a fallback is never silent. Knows: the order of preference, who to ask.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from engines.bundle import Bundle
 from engines.codec import Codec
 from engines.engine_config import EngineConfig, rows_per_slot
-from engines.errors import BundleError, GpuError, NoGpuError, SpeechError
+from engines.errors import BundleError, DeviceError, GpuError, NoGpuError, SpeechError
 from engines.gpu_presence import check_gpu
 from engines.manifest import Manifest
 from engines.plan_files import Plan
@@ -55,16 +55,19 @@ class Backend:
     """Whether a GPU is here and something better than this was looked for in vain."""
 
 
-def choose_backend(bundle: Bundle, config: EngineConfig) -> Backend:
+def choose_backend(bundle: Bundle, config: EngineConfig, failed: Mapping[BackendName, str] | None = None) -> Backend:
     """The backend for this bundle on this device: `config.backend`, or the best that works for `AUTO`.
 
-    Raises `BundleError` when the wished one does not work, with the reason.
+    `failed`: those that could not be opened, and why. Raises `BundleError` when the wished one does not work, with the
+    reason.
     """
     missed, falls_back = list[str](), False
     for name, find in _BEST_FIRST.items():
         if config.backend not in {AUTO, name.value}:
             continue
         try:
+            if failed and name in failed:
+                raise DeviceError(failed[name])
             found = find(bundle, config)
         except NoGpuError as error:
             missed = [str(error)]
@@ -80,8 +83,22 @@ def choose_backend(bundle: Bundle, config: EngineConfig) -> Backend:
 
 
 def open_stages(bundle: Bundle, config: EngineConfig) -> Stages:
-    """Load the bundle's graphs on the backend `choose_backend` picks. Raises `SpeechError` of several kinds."""
-    backend = choose_backend(bundle, config)
+    """Load the bundle's graphs on the backend `choose_backend` picks, with `AUTO` on the best that can be opened.
+
+    Raises `SpeechError` of several kinds.
+    """
+    failed = dict[BackendName, str]()
+    while True:
+        backend = choose_backend(bundle, config, failed)
+        try:
+            return _open(backend, bundle, config)
+        except SpeechError as error:
+            if config.backend != AUTO or backend.name is BackendName.CPU:
+                raise
+            failed[backend.name] = str(error)  # not the error, which holds what was opened so far
+
+
+def _open(backend: Backend, bundle: Bundle, config: EngineConfig) -> Stages:
     if backend.plan is not None:
         from engines.tensorrt_stages import open_plan_here
 

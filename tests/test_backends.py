@@ -16,7 +16,7 @@ from engines.backends import BackendName, choose_backend
 from engines.bundle import Bundle, open_bundle
 from engines.contract import SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
-from engines.errors import BundleError, GpuError, NoGpuError
+from engines.errors import BundleError, DeviceError, GpuError, NoGpuError
 from engines.plan_files import Plan, bundle_hash, write_plan_set
 from engines.plan_set import PlanKey
 from export.attention_tensorrt import AttentionForm
@@ -120,6 +120,22 @@ def test_a_plan_that_serves_is_spoken_with(
     assert on_tensorrt is not None
     assert on_processor is not None
     assert np.array_equal(on_tensorrt, on_processor)
+
+
+def test_a_plan_that_cannot_be_opened_gives_way_and_says_why(
+    bundle: Bundle, tiny_checkpoint: Path, gpu: FakeCuda, tmp_path: Path
+) -> None:
+    write_matching_plan(bundle, tiny_checkpoint, tmp_path)
+    gpu.fails = lambda what: what == "codec"  # the talker is open by then
+    with pytest.raises(DeviceError, match="fails in codec"):
+        SpeechEngine.open(bundle.path, with_plans(tmp_path, backend="tensorrt"))
+    assert len(gpu.called("close")) == 1
+    with SpeechEngine.open(bundle.path, with_plans(tmp_path)) as engine:
+        assert engine.falls_back
+        assert engine.sentence.startswith(
+            "speaking with ONNX Runtime on the processor (TensorRT: the fake device fails"
+        )
+    assert len(gpu.called("close")) == 2
 
 
 def test_a_gpu_that_fails_is_a_reason_too(
