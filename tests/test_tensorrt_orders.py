@@ -1,0 +1,129 @@
+"""What TensorRT's builder is told of an order, at a stand-in for the library; what it refuses is a reason to stop."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from export.build_door import EngineOrder
+
+
+class Layer:
+    """As the parser hands it out, whatever it is."""
+
+    def __init__(self, kind: str) -> None:
+        self.type = types.SimpleNamespace(name=kind)
+        self.told = types.SimpleNamespace(decomposable=False)
+
+
+class AttentionLayer(Layer):
+    """With what only this class shows."""
+
+    @property
+    def attention(self) -> Any:
+        return self.told
+
+
+class Network:
+    """Three layers."""
+
+    def __init__(self) -> None:
+        self.layers = [Layer(kind) for kind in ("MATRIX_MULTIPLY", "ATTENTION_INPUT", "ATTENTION_OUTPUT")]
+        self.num_layers = len(self.layers)
+
+    def get_layer(self, index: int) -> Layer:
+        return self.layers[index]
+
+
+class Profile:
+    """Takes every shape."""
+
+    def set_shape(self, name: str, *shapes: list[int]) -> None:
+        assert len(shapes) == 3
+
+
+class Config:
+    """Takes everything."""
+
+    progress_monitor: Any = None
+
+    def set_memory_pool_limit(self, pool: str, size_bytes: int) -> None:
+        assert pool == "WORKSPACE"
+
+    def clear_flag(self, flag: str) -> None:
+        assert flag == "TF32"
+
+    def add_optimization_profile(self, profile: Profile) -> int:
+        return 0
+
+    def create_timing_cache(self, content: bytes) -> Any:
+        return types.SimpleNamespace(serialize=lambda: content + b" and more")
+
+    def set_timing_cache(self, cache: Any, ignore_mismatch: bool) -> bool:
+        assert not ignore_mismatch
+        self.timings = cache
+        return True
+
+    def get_timing_cache(self) -> Any:
+        return self.timings
+
+
+class Library(types.ModuleType):
+    """`tensorrt`, as far as an order is told it."""
+
+    __version__ = "10.15.1.29"
+
+    def __init__(self) -> None:
+        super().__init__("tensorrt")
+        self.network, self.config, self.profile = Network(), Config(), Profile()
+        severities = types.SimpleNamespace(ERROR=1, INTERNAL_ERROR=0)
+        self.ILogger = type("ILogger", (), {"Severity": severities, "__init__": lambda self: None})
+        self.IProgressMonitor = type("IProgressMonitor", (), {"__init__": lambda self: None})
+        self.NetworkDefinitionCreationFlag = types.SimpleNamespace(STRONGLY_TYPED=1)
+        self.MemoryPoolType = types.SimpleNamespace(WORKSPACE="WORKSPACE")
+        self.BuilderFlag = types.SimpleNamespace(TF32="TF32")
+        self.IAttentionInputLayer, self.Dims = AttentionLayer, list
+        self.OnnxParser = lambda network, logger: types.SimpleNamespace(parse_from_file=lambda path: True)
+        self.Builder = self._builder
+
+    def _builder(self, logger: Any) -> Any:
+        return types.SimpleNamespace(
+            create_network=lambda flags: self.network,
+            create_builder_config=lambda: self.config,
+            create_optimization_profile=lambda: self.profile,
+            build_serialized_network=lambda network, config: b"built",
+        )
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
+    fake = Library()
+    monkeypatch.setitem(sys.modules, "tensorrt", fake)
+    sys.modules.pop("export.tensorrt_builder", None)
+    yield fake
+    sys.modules.pop("export.tensorrt_builder", None)
+
+
+@pytest.fixture
+def order(tmp_path: Path) -> EngineOrder:
+    return EngineOrder(
+        name="talker", graph=tmp_path / "talker.onnx", target=tmp_path / "talker.engine",
+        profiles=({"x": ((1,), (2,), (4,))},), workspace_bytes=1 << 20, exact=True, timing_file=tmp_path / "timings",
+    )  # fmt: skip
+
+
+def build(order: EngineOrder) -> None:
+    importlib.import_module("export.tensorrt_builder").TensorRtBuilder().build(order, lambda _: True)
+
+
+def test_attention_may_be_decomposed_where_no_kernel_takes_it(library: Library, order: EngineOrder) -> None:
+    build(order)
+    assert [layer.told.decomposable for layer in library.network.layers] == [False, True, False]
+    assert order.target.read_bytes() == b"built"
+    assert order.timing_file.read_bytes() == b" and more"
