@@ -27,6 +27,7 @@ _REMEDIES: Final = {
     "cudaErrorNoDevice": "this machine shows no NVIDIA GPU to this process",
     "cudaErrorSystemDriverMismatch": "the driver was renewed while it was in use; restart the machine",
 }
+_FORGET: Final = "cudaGraphExecDestroy"
 _STICKY: Final = "the device is unusable for this process, which must be started again"
 
 
@@ -124,7 +125,7 @@ class CudaApi:
         """What was recorded, ready to be launched. Where it raises, `abandon_recording` is still to be called."""
         graph = self._call("cudaStreamEndCapture", stream)
         try:
-            sequence = Sequence(self._made("cudaGraphExecDestroy", "cudaGraphInstantiate", graph, 0))
+            sequence = Sequence(self._made(_FORGET, "cudaGraphInstantiate", graph, 0))
         finally:
             self._call("cudaGraphDestroy", graph)
         self._call("cudaGraphUpload", sequence, stream)
@@ -137,16 +138,13 @@ class CudaApi:
             self._call("cudaGraphDestroy", graph)
         self._cuda.cudaGetLastError()  # or the next library to ask takes it for its own failure
 
+    def end_work(self) -> None:
+        """Wait for the device and give back what was recorded, so that what it ran may go; idempotent."""
+        self._give_back([each for each in self._undo if each[0] == _FORGET])
+
     def close(self) -> None:
-        """Wait for the device and give everything back, the latest first. A broken device is left as it is."""
-        undo, self._undo = self._undo, []
-        try:
-            if undo:
-                self._call("cudaDeviceSynchronize")
-            for function, handle in reversed(undo):
-                self._call(function, handle)
-        except DeviceError:
-            return  # its memory goes with the process
+        """Wait for the device and give everything back, the latest first; idempotent."""
+        self._give_back(list(self._undo))
 
     # -- work, in the order of its stream ---------------------------------------------------------------------------
 
@@ -210,6 +208,17 @@ class CudaApi:
             integrated=attribute("cudaDevAttrIntegrated") == 1 and attribute("cudaDevAttrCanMapHostMemory") == 1,
             memory_bytes=int(properties.totalGlobalMem),
         )
+
+    def _give_back(self, undo: list[tuple[str, int]]) -> None:
+        """A broken device is left as it is."""
+        try:
+            if self._undo:
+                self._call("cudaDeviceSynchronize")
+            for function, handle in reversed(undo):
+                self._undo.remove((function, handle))
+                self._call(function, handle)
+        except DeviceError:
+            return  # its memory goes with the process
 
     def _made(self, undo: str, function: str, *arguments: Any) -> int:
         handle = int(self._call(function, *arguments))

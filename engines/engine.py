@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -60,7 +61,8 @@ class SpeechEngine:
         """
         manifest = bundle.manifest
         self._bundle, self._config, self._clock = bundle, config, clock
-        self._talker, self._codec, self._closing = stages.talker, stages.codec, [stages.close]
+        self._stages: Stages | None = stages
+        self._positions = stages.talker.positions
         self.sentence, self.falls_back = stages.sentence, stages.falls_back
         """What people should be told about the device at the start, and whether as a warning."""
         self._prompts = PromptBuilder(bundle)
@@ -76,7 +78,7 @@ class SpeechEngine:
         )
         talker_loop = TalkerLoop(
             bundle,
-            self._talker,
+            stages.talker,
             self._scheduler,
             self._costs,
             pacing,
@@ -97,7 +99,7 @@ class SpeechEngine:
         )
         codec_loop = CodecLoop(
             manifest.frame,
-            self._codec,
+            stages.codec,
             self._scheduler,
             self._costs,
             policy=policy,
@@ -106,8 +108,9 @@ class SpeechEngine:
             slot_free=self._ring_talker,
             clock=clock,
         )
-        self._talker_worker = Worker("talker", talker_loop.tick, self._fail)
-        self._codec_worker = Worker("codec", codec_loop.tick, self._fail)
+        self._loops: list[TalkerLoop | CodecLoop] = [talker_loop, codec_loop]
+        self._talker_worker = Worker("talker", partial(self._tick, 0), self._fail)
+        self._codec_worker = Worker("codec", partial(self._tick, 1), self._fail)
         self._failure: str | None = None
 
     @classmethod
@@ -127,10 +130,9 @@ class SpeechEngine:
 
         The engine's threads begin here, with the niceness of the caller's; without a warm-up, at the first `start`.
         """
-        if not self._talker_worker.started:
-            warm_up(
-                self._talker, self._codec, self._bundle.manifest, self._costs, self._config.codec_call_ms, self._clock
-            )
+        if self._stages is not None and not self._talker_worker.started:
+            stages, call_ms = self._stages, self._config.codec_call_ms
+            warm_up(stages.talker, stages.codec, self._bundle.manifest, self._costs, call_ms, self._clock)
             self._begin()
 
     def start(self, request: SpeechRequest) -> LiveUtterance:
@@ -189,7 +191,11 @@ class SpeechEngine:
         return self._timeline.spans()
 
     def close(self) -> None:
-        """Cancel what is left, at the next frame boundary, and end the threads; idempotent."""
+        """Cancel what is left, at the next frame boundary, end the threads, and give back the stages; idempotent.
+
+        What they hold of the device goes now and not with the garbage: collecting is no business of the thread that it
+        happens on, and a daemon's first engines are frozen and never collected.
+        """
         left = self._scheduler.close("the engine is closed")
         for worker in (self._talker_worker, self._codec_worker):
             worker.stop()
@@ -197,11 +203,12 @@ class SpeechEngine:
             worker.join()
         for utterance in left:
             utterance.finish(utterance.stopping or Stop(End.CANCELLED))
-        closing, self._closing = self._closing, []
-        for close in closing:
-            self._talker.close()
-            self._codec.close()
-            close()
+        stages, self._stages = self._stages, None
+        if stages is not None:
+            self._loops.clear()
+            stages.talker.close()
+            stages.codec.close()
+            stages.close()
 
     def __enter__(self) -> SpeechEngine:
         return self
@@ -212,6 +219,10 @@ class SpeechEngine:
         self.close()
 
     # -- inside -----------------------------------------------------------------------------------------------------
+
+    def _tick(self, loop: int) -> float | None:
+        """Workers hold no loop themselves, so that the stages in it go with `close`."""
+        return self._loops[loop].tick()
 
     def _held(self) -> int:
         """Real-time utterances this device holds, by what it costs now."""
@@ -226,10 +237,10 @@ class SpeechEngine:
 
     def _most_text(self, plan: PromptPlan) -> int:
         """Text ids that fit the cache: all in the prompt, or one in it and one more per frame."""
-        room = self._talker.positions - plan.fixed_rows
+        room = self._positions - plan.fixed_rows
         if room < 1:
             raise RequestError(
-                f"the prompt without its text takes {plan.fixed_rows} of {self._talker.positions} positions; "
+                f"the prompt without its text takes {plan.fixed_rows} of {self._positions} positions; "
                 "shorten the instruction"
             )
         return room
@@ -237,7 +248,7 @@ class SpeechEngine:
     def _frame_ring(self) -> Ring:
         most = 2 * self._config.codec_chunk_frames
         if not self._config.async_chunks:  # all of it must be there before any of it is decoded
-            most = self._talker.positions + 1
+            most = self._positions + 1
         ring = Ring(most, (self._bundle.manifest.frame.codebooks,), "i4")
         ring.on_writable(self._ring_talker)
         return ring

@@ -125,7 +125,11 @@ class TensorRtCodec:
         return self._fetch(bucket, frames * self._samples_per_frame)[low : low + many]
 
     def close(self) -> None:
-        """Nothing of its own to let go: everything is the border's."""
+        """Let go of the engine's contexts, and with them of its weights; the other memory is the border's."""
+        self._cuda.end_work()
+        self._keep.clear()
+        self._forget.clear()
+        self._contexts.clear()
 
     # -- inside -----------------------------------------------------------------------------------------------------
 

@@ -71,6 +71,11 @@ class FrameInstance:
         """One frame of the first `bucket` slots."""
         self._launches[bucket]()
 
+    def close(self) -> None:
+        """Let go of the engines' contexts."""
+        self._launches.clear()
+        self._bodies.clear()
+
     def code_places(self, slot: int) -> tuple[int, int]:
         """Where a slot's codes begin on the device, and how many bytes lie from one to the next."""
         item = self._codes.arrays[CODES]

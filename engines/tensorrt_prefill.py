@@ -43,6 +43,10 @@ class PromptPieces:
             context.bind(self._inputs.addresses | talker.addresses(slot))
             self._contexts.append(context)
 
+    def close(self) -> None:
+        """Let go of the contexts."""
+        self._contexts.clear()
+
     def run(self, slot: int, start: int, codec_rows: F32, text_rows: F32) -> None:
         """Put rows into a slot's cache from position `start` on, and wait for it."""
         rows, arrays = len(codec_rows), self._inputs.arrays

@@ -164,7 +164,11 @@ class TensorRtTalker:
         self.collect()
 
     def close(self) -> None:
-        """Nothing of its own to let go: everything is the border's."""
+        """Let go of the engines' contexts, and with them of their weights; the other memory is the border's."""
+        self._cuda.end_work()
+        self._pieces.close()
+        for instance in self._instances:
+            instance.close()
 
     # -- inside -----------------------------------------------------------------------------------------------------
 

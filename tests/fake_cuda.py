@@ -115,6 +115,13 @@ class FakeCuda(CudaApi):
         self._recordings.pop(stream, None)
         self._note("abandon_recording", stream)
 
+    def end_work(self) -> None:
+        self._note("end_work")
+        with self._lock:
+            for stream in list(self._streams):
+                self._drain(stream, lambda: False)
+            self._sequences.clear()
+
     def close(self) -> None:
         assert not self._recordings, "work is being recorded"
         self._note("close")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import types
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +18,10 @@ from engines.backends import BackendName, choose_backend
 from engines.bundle import Bundle, open_bundle
 from engines.contract import SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
-from engines.errors import BundleError, DeviceError, GpuError, NoGpuError
+from engines.errors import BundleError, DeviceError, EngineClosedError, GpuError, NoGpuError
 from engines.plan_files import Plan, bundle_hash, write_plan_set
 from engines.plan_set import PlanKey
+from engines.runner_ort import OrtRunner
 from export.attention_tensorrt import AttentionForm
 from export.lowering import Precision
 from export.tensorrt import FrameShape, TensorRtChoice, read_source
@@ -136,6 +139,34 @@ def test_a_plan_that_cannot_be_opened_gives_way_and_says_why(
             "speaking with ONNX Runtime on the processor (TensorRT: the fake device fails"
         )
     assert len(gpu.called("close")) == 2
+
+
+def test_a_closed_engine_holds_no_graph_though_nothing_is_collected(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = []
+
+    class Watched(OrtRunner):
+        def __init__(self, graph: Path, threads: int = 1, *, spinning: bool = False) -> None:
+            super().__init__(graph, threads, spinning=spinning)
+            sessions.append(weakref.ref(self._session))
+
+    monkeypatch.setattr(backends, "OrtRunner", Watched)
+    gc.disable()
+    try:
+        with SpeechEngine.open(bundle.path, replace(CONFIG, backend="cpu", async_scheduling=True)) as engine:
+            engine.warm_up()
+            utterance = engine.start(SpeechRequest(seed=3, max_frames=6))
+            utterance.feed((50, 51, 52))
+            utterance.end_of_text()
+            utterance.outcome.result(60.0)
+        assert [session() for session in sessions] == [None, None]
+        with pytest.raises(EngineClosedError):
+            engine.start(SpeechRequest())
+        engine.warm_up()
+        engine.close()
+    finally:
+        gc.enable()
 
 
 def test_a_gpu_that_fails_is_a_reason_too(

@@ -120,12 +120,15 @@ def test_everything_is_given_back_the_latest_first(runtime: Runtime) -> None:
     cuda.allocate(100)
     cuda.begin_recording(stream)
     cuda.end_recording(stream)
+    cuda.end_work()
+    assert runtime.calls[-1][0] == "cudaGraphExecDestroy", "before what it ran"
+    assert not runtime.called("cudaFree")
     cuda.close()
     names = [name for name, _ in runtime.calls]
     at = [names.index(name) for name in ("cudaGraphExecDestroy", "cudaFree", "cudaStreamDestroy")]
     assert at == sorted(at)
     cuda.close()
-    assert len(runtime.called("cudaFree")) == 1
+    assert len(runtime.called("cudaFree")) == len(runtime.called("cudaGraphExecDestroy")) == 1
 
 
 @pytest.mark.parametrize(("fails", "graphs"), [("cudaStreamEndCapture", 0), ("cudaGraphInstantiate", 1), ("", 1)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from engines.contract import Codes, End, Layout, SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
 from engines.errors import DeviceError
 from engines.plan_files import Plan
+from engines.plan_set import PlanGraph
 from engines.tensorrt_stages import NO_GRAPH, open_tensorrt
 from engines.utterance import LiveUtterance
 from export.attention_tensorrt import AttentionForm
@@ -22,7 +25,7 @@ from export.exporter import export_checkpoint
 from export.lowering import Precision
 from export.tensorrt import FrameShape, TensorRtChoice, TensorRtSource, read_source
 from tests.fake_cuda import FakeCuda
-from tests.fake_tensorrt import FakeLoader
+from tests.fake_tensorrt import FakeEngine, FakeLoader
 from tests.tensorrt_machine import FORMS, NEEDS_OPSET_24
 from tests.tensorrt_plan import write_plan
 from tests.tiny_checkpoint import write_checkpoint
@@ -228,6 +231,46 @@ def test_what_cannot_be_opened_gives_everything_back(voice: Voice, plans: Plans,
     assert len(cuda.called("close")) == 1
 
 
+class WatchedLoader(FakeLoader):
+    """Notes what CUDA was asked for by the time an engine goes."""
+
+    def __init__(self, cuda: FakeCuda) -> None:
+        super().__init__(cuda)
+        self.watched = cuda
+        self.gone: list[list[str]] = []
+        self.loaded: list[weakref.finalize[[], FakeEngine]] = []
+
+    def load(self, plan: Plan, graph: PlanGraph) -> FakeEngine:
+        engine = super().load(plan, graph)
+        self.loaded.append(weakref.finalize(engine, self._note))
+        return engine
+
+    def _note(self) -> None:
+        self.gone.append([call.what for call in self.watched.called("end_work", "close")])
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize("shape", FrameShape)
+def test_a_closed_engine_lets_its_weights_go_before_the_memory_and_though_nothing_is_collected(
+    voice: Voice, plans: Plans, monkeypatch: pytest.MonkeyPatch, shape: FrameShape, recorded: bool
+) -> None:
+    monkeypatch.setenv(NO_GRAPH, "" if recorded else "1")
+    cuda = FakeCuda(eager=False)
+    loader = WatchedLoader(cuda)
+    gc.disable()
+    try:
+        stages = open_tensorrt(plans[AttentionForm.ROWS, shape], voice.bundle.manifest, CONFIG, cuda, loader)
+        with SpeechEngine(voice.bundle, stages, CONFIG) as engine:
+            del stages
+            hear(start(engine, 1))
+            assert all(loaded.alive for loaded in loader.loaded)
+        talking, codec = ["end_work"], ["end_work", "end_work"]
+        assert sorted(loader.gone) == [talking] * (len(loader.loaded) - 1) + [codec]
+        assert cuda.calls[-1].what == "close"
+    finally:
+        gc.enable()
+
+
 def test_a_run_has_as_few_slots_as_will_do(
     voice: Voice, plans: Plans, longest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,7 +330,18 @@ def test_at_work_nothing_is_allocated_and_only_events_are_waited_for(voice: Voic
         cuda.calls.clear()
         hear(start(engine, longest))
     kinds = {call.what for call in cuda.calls}
-    assert kinds <= {"launch", "copy", "clear", "record", "wait", "synchronize", "prefill", "codec", "close"}
+    assert kinds <= {
+        "launch",
+        "copy",
+        "clear",
+        "record",
+        "wait",
+        "synchronize",
+        "prefill",
+        "codec",
+        "end_work",
+        "close",
+    }
 
 
 @pytest.mark.parametrize("what", ["launch", "synchronize", "prefill", "codec", "wait"])
