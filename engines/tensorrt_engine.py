@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
 import tensorrt as trt
 
@@ -40,29 +41,36 @@ class _Logger(trt.ILogger):  # type: ignore[misc, unused-ignore]  # untyped wher
             _log.warning("TensorRT: %s", message)
 
 
+_LOGGER: Final = _Logger()
+"""The only one, never let go: TensorRT keeps the first that a process shows it and ignores every other."""
+
+
+@cache
+def _runtime() -> trt.Runtime:
+    """Of all engines of the process, never let go either."""
+    return trt.Runtime(_LOGGER)
+
+
 class TensorRtLoader:
     """Loads engines; all of one process share a runtime."""
 
-    def __init__(self) -> None:
-        self._logger = _Logger()
-        self._runtime = trt.Runtime(self._logger)
-
     def load(self, plan: Plan, graph: PlanGraph) -> Engine:
         """One engine of a plan. Raises `PlanError` when TensorRT refuses it, `DeviceError` when it does not fit."""
-        engine = self._runtime.deserialize_cuda_engine(plan.read(graph))
+        _LOGGER.last = ""
+        engine = _runtime().deserialize_cuda_engine(plan.read(graph))
         if engine is None:
-            reason = self._logger.last or "no reason given"
+            reason = _LOGGER.last or "no reason given"
             if "memory" in reason.lower():
                 raise DeviceError(f"{graph.file} does not fit the device ({reason}); give its memory free")
             raise PlanError(f"TensorRT {trt.__version__} cannot load {plan.folder / graph.file} ({reason}); {REMEDY}")
-        return _LoadedEngine(engine, graph, self._logger)
+        return _LoadedEngine(engine, graph)
 
 
 class _LoadedEngine:
     """See `engines.tensorrt_contract.Engine`."""
 
-    def __init__(self, engine: trt.ICudaEngine, graph: PlanGraph, logger: _Logger) -> None:
-        self._engine, self._graph, self._logger = engine, graph, logger
+    def __init__(self, engine: trt.ICudaEngine, graph: PlanGraph) -> None:
+        self._engine, self._graph = engine, graph
         self.names = frozenset(engine.get_tensor_name(index) for index in range(engine.num_io_tensors))
         self.scratch_bytes = int(engine.device_memory_size_v2)
         for name in self.names:
@@ -73,17 +81,26 @@ class _LoadedEngine:
         self._updated = {name: engine.get_aliased_input_tensor(name) if in_place else None for name in outputs}
 
     def context(self, scratch: int, sizes: Mapping[str, int], stream: Stream) -> Context:
+        _LOGGER.last = ""
         made = self._engine.create_execution_context(trt.ExecutionContextAllocationStrategy.USER_MANAGED)
         if made is None:
-            raise DeviceError(f"TensorRT cannot make a context of {self._graph.file} ({self._logger.last})")
+            raise DeviceError(f"TensorRT cannot make a context of {self._graph.file} ({_LOGGER.last})")
         if self.scratch_bytes:
             made.set_device_memory(scratch, self.scratch_bytes)
-        context = _LoadedContext(made, self.names, self._updated, self._graph, self._logger)
-        profile = profile_of(self._graph, sizes)
-        if profile and not made.set_optimization_profile_async(profile, int(stream)):
-            raise DeviceError(f"TensorRT cannot choose profile {profile} of {self._graph.file} ({self._logger.last})")
+        context = _LoadedContext(made, self.names, self._updated, self._graph)
+        self._choose(profile_of(self._graph, sizes), made, stream)
         context.resize(sizes)
         return context
+
+    def _choose(self, profile: int, context: trt.IExecutionContext, stream: Stream) -> None:
+        """Any but the first, which is chosen already."""
+        if not profile:
+            return
+        try:
+            context.set_optimization_profile_async(profile, int(stream))
+        except RuntimeError as error:  # it never returns that it failed
+            reason = _LOGGER.last or error
+            raise DeviceError(f"TensorRT cannot choose profile {profile} of {self._graph.file} ({reason})") from error
 
 
 class _LoadedContext:
@@ -91,10 +108,10 @@ class _LoadedContext:
 
     def __init__(
         self, context: trt.IExecutionContext, names: frozenset[str], updated: Mapping[str, str | None],
-        graph: PlanGraph, logger: _Logger,
+        graph: PlanGraph,
     ) -> None:  # fmt: skip
         """`updated`: by output, the input that it is written over, if it is."""
-        self._context, self._names, self._updated, self._graph, self._logger = context, names, updated, graph, logger
+        self._context, self._names, self._updated, self._graph = context, names, updated, graph
 
     def bind(self, addresses: Mapping[str, int]) -> None:
         if missing := self._names - addresses.keys():
@@ -102,7 +119,7 @@ class _LoadedContext:
         self._check_updates(addresses)
         for name in self._names:
             if not self._context.set_tensor_address(name, addresses[name]):
-                raise DeviceError(f"TensorRT refuses an address for {name} of {self._graph.file} ({self._logger.last})")
+                raise DeviceError(f"TensorRT refuses an address for {name} of {self._graph.file} ({_LOGGER.last})")
 
     def _check_updates(self, addresses: Mapping[str, int]) -> None:
         """An output lies where an input does if the engine was built so, and only then."""
@@ -116,8 +133,8 @@ class _LoadedContext:
     def resize(self, sizes: Mapping[str, int]) -> None:
         for name, shape in open_shapes(self._graph.inputs, sizes).items():
             if not self._context.set_input_shape(name, shape):
-                raise PlanError(f"{self._graph.file} does not take {name} as {shape} ({self._logger.last}); {REMEDY}")
+                raise PlanError(f"{self._graph.file} does not take {name} as {shape} ({_LOGGER.last}); {REMEDY}")
 
     def enqueue(self, stream: Stream) -> None:
         if not self._context.execute_async_v3(int(stream)):
-            raise DeviceLostError(f"TensorRT cannot run {self._graph.file}: {self._logger.last or 'no reason given'}")
+            raise DeviceLostError(f"TensorRT cannot run {self._graph.file}: {_LOGGER.last or 'no reason given'}")

@@ -31,12 +31,14 @@ class Context:
         self.places: dict[str, int] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.profile, self.scratch, self.streams = 0, (0, 0), list[int]()
-        self.works = True
+        self.works, self.refuses = True, False
 
     def set_device_memory(self, address: int, size: int) -> None:
         self.scratch = (address, size)
 
     def set_optimization_profile_async(self, index: int, stream: int) -> bool:
+        if self.refuses:
+            raise RuntimeError("Error in set optimization profile async.")
         self.profile = index
         return True
 
@@ -59,6 +61,7 @@ class OldBuilt:
     names = ("x", "cache", "next_cache", "y")
     device_memory_size_v2 = 64
     place = "DEVICE"
+    refuses = False
 
     def __init__(self) -> None:
         self.contexts: list[Context] = []
@@ -79,6 +82,7 @@ class OldBuilt:
     def create_execution_context(self, strategy: str) -> Context:
         assert strategy == "USER_MANAGED"
         self.contexts.append(Context())
+        self.contexts[-1].refuses = self.refuses
         return self.contexts[-1]
 
 
@@ -104,12 +108,15 @@ class Library(types.ModuleType):
         self.ExecutionContextAllocationStrategy = types.SimpleNamespace(USER_MANAGED="USER_MANAGED")
         self.engine: OldBuilt | None = Built()
         self.complaint = ""
+        self.loggers: list[Any] = []
         self.Runtime = self._runtime
 
     def _runtime(self, logger: Any) -> Any:
+        self.loggers.append(logger)
+
         def deserialize(content: bytes) -> OldBuilt | None:
             if self.complaint:
-                logger.log(1, self.complaint)
+                self.loggers[0].log(1, self.complaint)  # the first is kept, all others are ignored
             return self.engine
 
         return types.SimpleNamespace(deserialize_cuda_engine=deserialize)
@@ -193,7 +200,20 @@ def test_what_does_not_load_says_why(library: Library) -> None:
     library.complaint = "out of memory"
     with pytest.raises(DeviceError, match="does not fit the device"):
         load()
+    library.complaint = ""
+    with pytest.raises(PlanError, match="no reason given"):
+        load()
     library.engine, library.complaint = Built(), ""
     library.engine.place = "HOST"
     with pytest.raises(PlanError, match="in the host's memory"):
         load()
+    assert len(library.loggers) == 1, "all voices share one runtime and one logger"
+
+
+def test_a_profile_that_is_refused_is_the_devices_fault(library: Library) -> None:
+    assert library.engine is not None
+    library.engine.refuses = True
+    engine = load()
+    engine.context(5, {"B": 1}, Stream(7))
+    with pytest.raises(DeviceError, match=r"choose profile 1 of talker.engine \(Error in set optimization profile"):
+        engine.context(5, {"B": 2}, Stream(7))
