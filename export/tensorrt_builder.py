@@ -29,7 +29,7 @@ _KINDS: Final = {"FLOAT": np.float32, "HALF": np.float16, "INT32": np.int32, "IN
 
 
 class Errors(trt.ILogger):
-    """Keeps what TensorRT complains of; the rest is dropped."""
+    """Keeps what TensorRT complains of, for the error that follows; the rest is dropped."""
 
     def __init__(self) -> None:
         trt.ILogger.__init__(self)
@@ -39,6 +39,14 @@ class Errors(trt.ILogger):
         """Called by TensorRT, from any of its threads."""
         if severity in {trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR}:
             self.kept = [*self.kept, msg][-_KEPT_ERRORS:]
+
+    def forget(self) -> None:
+        """Something else begins."""
+        self.kept = []
+
+
+ERRORS: Final = Errors()
+"""The only one, never let go: TensorRT keeps the first logger that a process shows it and ignores every other."""
 
 
 class Monitor(trt.IProgressMonitor):
@@ -78,19 +86,20 @@ class TensorRtBuilder:
 
     def build(self, order: EngineOrder, advance: Callable[[float], bool]) -> None:
         """Build one engine and write it. Raises `BuildError`, `StoppedError`."""
-        errors, monitor = Errors(), Monitor(advance)
+        ERRORS.forget()
+        monitor = Monitor(advance)
         try:
-            builder = trt.Builder(errors)
+            builder = trt.Builder(ERRORS)
         except TypeError as error:  # the factory gave null
             raise BuildError(NO_GPU) from error
-        network, parser = self._parse(builder, errors, order)
+        network, parser = self._parse(builder, order)
         config = self._configure(builder, order, monitor)
         made = builder.build_serialized_network(network, config)
         del parser  # it holds weights that the network points to
         if made is None:
             if monitor.stopped:
                 raise StoppedError
-            raise BuildError(why_failed(f'the engine "{order.name}"', errors.kept))
+            raise BuildError(why_failed(f'the engine "{order.name}"', ERRORS.kept))
         order.target.write_bytes(_content(made))
         self._keep_timings(config, order.timing_file)
 
@@ -101,14 +110,12 @@ class TensorRtBuilder:
         except SpeechError as error:
             raise BuildError(f'the engine "{engine.stem}" was built but cannot be tried: {error}') from error
 
-    def _parse(
-        self, builder: trt.Builder, errors: Errors, order: EngineOrder
-    ) -> tuple[trt.INetworkDefinition, trt.OnnxParser]:
+    def _parse(self, builder: trt.Builder, order: EngineOrder) -> tuple[trt.INetworkDefinition, trt.OnnxParser]:
         network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
-        parser = trt.OnnxParser(network, errors)
+        parser = trt.OnnxParser(network, ERRORS)
         if not parser.parse_from_file(str(order.graph)):
             told = [parser.get_error(index) for index in range(parser.num_errors)]
-            said = [f"{error.node_name()}: {error.desc()}" for error in told] or errors.kept
+            said = [f"{error.node_name()}: {error.desc()}" for error in told] or ERRORS.kept
             raise BuildError(why_failed(f'the graph "{order.name}" (TensorRT {self.version} refuses it)', said[:1]))
         _let_attention_decompose(network)
         return network, parser
@@ -120,20 +127,24 @@ class TensorRtBuilder:
             config.clear_flag(trt.BuilderFlag.TF32)
         config.progress_monitor = monitor
         for shapes in order.profiles:
-            config.add_optimization_profile(self._profile(builder, shapes))
+            if config.add_optimization_profile(self._profile(builder, shapes)) < 0:
+                raise _refused(f'the engine "{order.name}"', "it does not take a profile")
         self._use_timings(config, order.timing_file)
         return config
 
     def _profile(self, builder: trt.Builder, shapes: dict[str, Shapes]) -> trt.IOptimizationProfile:
         profile = builder.create_optimization_profile()
         for name, (least, usual, most) in shapes.items():
-            profile.set_shape(name, *(trt.Dims(list(shape)) for shape in (least, usual, most)))
+            try:
+                profile.set_shape(name, *(trt.Dims(list(shape)) for shape in (least, usual, most)))
+            except (RuntimeError, ValueError) as error:  # its documentation says the second, its source the first
+                raise _refused(f"an engine that takes {name} in sizes of {least} to {most}", error) from error
         return profile
 
     def _use_timings(self, config: trt.IBuilderConfig, file: Path) -> None:
-        """Timings of earlier builds; those of another device or library are refused by TensorRT, and begun anew."""
-        known = file.read_bytes() if file.is_file() else b""
-        if not config.set_timing_cache(config.create_timing_cache(known), False):
+        """Timings of earlier builds; those of another device or library, or damaged, are refused, and begun anew."""
+        known = config.create_timing_cache(file.read_bytes() if file.is_file() else b"")
+        if known is None or not config.set_timing_cache(known, False):
             config.set_timing_cache(config.create_timing_cache(b""), False)
 
     def _keep_timings(self, config: trt.IBuilderConfig, file: Path) -> None:
@@ -155,6 +166,11 @@ def _let_attention_decompose(network: trt.INetworkDefinition) -> None:
             layer.attention.decomposable = True
 
 
+def _refused(what: str, otherwise: object = "it did not say why") -> BuildError:
+    """Why TensorRT did not do something: what it complained of, `otherwise` where it logged nothing."""
+    return BuildError(why_failed(what, ERRORS.kept or [str(otherwise)]))
+
+
 def _content(memory: Any) -> memoryview:
     """TensorRT's memory as bytes; its types do not say that it can be read so."""
     return memoryview(memory)
@@ -164,23 +180,25 @@ class BuiltSession:
     """One engine with a stream and memory of its own; every run brings its values over and back. For verification."""
 
     def __init__(self, engine: Path, profiles: tuple[dict[str, Shapes], ...]) -> None:
-        errors = Errors()
+        ERRORS.forget()
         self._profiles, self._profile = profiles, 0
         self._memory = DeviceMemory()
         self._name = engine.stem
-        self._runtime = trt.Runtime(errors)  # must outlive the engine
+        self._what = f'"{self._name}", which was built but does not run'
+        self._runtime = trt.Runtime(ERRORS)  # must outlive the engine
         built = self._runtime.deserialize_cuda_engine(engine.read_bytes())
         context = built.create_execution_context() if built is not None else None
         if context is None:
-            raise BuildError(why_failed(f'"{self._name}", which was built but cannot be loaded', errors.kept))
+            self._memory.close()
+            raise _refused(f'"{self._name}", which was built but cannot be loaded')
         self._engine, self._context = built, context
-        self._errors = errors
         names = [self._engine.get_tensor_name(index) for index in range(self._engine.num_io_tensors)]
         self._inputs = [name for name in names if self._engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT]
         self._outputs = [name for name in names if name not in self._inputs]
 
     def run(self, values: Values) -> Values:
         """All outputs by name. Raises `BuildError`."""
+        ERRORS.forget()
         try:
             return self._run(values)
         except SpeechError as error:
@@ -188,25 +206,35 @@ class BuiltSession:
 
     def _run(self, values: Values) -> Values:
         arrays = {name: np.ascontiguousarray(values[name]) for name in self._inputs}
-        profile = which_profile(self._profiles, {name: array.shape for name, array in arrays.items()})
-        if profile != self._profile:
-            self._context.set_optimization_profile_async(profile, self._memory.stream)
-            self._profile = profile
+        self._choose(which_profile(self._profiles, {name: array.shape for name, array in arrays.items()}))
         for name, array in arrays.items():
-            self._context.set_input_shape(name, array.shape)
-            self._context.set_tensor_address(name, self._memory.upload(name, array))
+            self._check(self._context.set_input_shape(name, array.shape))
+            self._check(self._context.set_tensor_address(name, self._memory.upload(name, array)))
         made = {}
         for name in self._outputs:
             shape = self._context.get_tensor_shape(name)
             kind = _KINDS[self._engine.get_tensor_dtype(name).name]
             made[name] = np.empty([shape[axis] for axis in range(len(shape))], kind)
             place = self._memory.room(self._place(name), made[name].nbytes)
-            self._context.set_tensor_address(name, place)
-        if not self._context.execute_async_v3(self._memory.stream):
-            raise BuildError(why_failed(f'"{self._name}", which was built but does not run', self._errors.kept))
+            self._check(self._context.set_tensor_address(name, place))
+        self._check(self._context.execute_async_v3(self._memory.stream))
         for name, array in made.items():
             self._memory.download(self._place(name), array)
         return made
+
+    def _choose(self, profile: int) -> None:
+        if profile == self._profile:
+            return
+        try:
+            self._context.set_optimization_profile_async(profile, self._memory.stream)
+        except RuntimeError as error:  # it never returns that it failed
+            raise _refused(self._what, error) from error
+        self._profile = profile
+
+    def _check(self, done: bool) -> None:
+        """Raise `BuildError` where TensorRT says that it did not do what it was told."""
+        if not done:
+            raise _refused(self._what)
 
     def close(self) -> None:
         """Let go of the device's memory."""

@@ -31,18 +31,18 @@ from export.lowering import Precision
 from export.plan_profile import open_inputs, open_ranges, profile_shapes
 from export.plan_progress import StoppedError
 from export.tensorrt import FrameShape, TensorRtChoice, build_tensorrt, read_source
-from export.tensorrt_builder import Errors, Monitor, TensorRtBuilder
+from export.tensorrt_builder import ERRORS, Monitor, TensorRtBuilder
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
 
 
 def try_graph(builder: TensorRtBuilder, order: EngineOrder) -> dict[str, Any]:
     """Everything up to the build, step by step, with TensorRT's own objects."""
-    errors = Errors()
-    made = trt.Builder(errors)
-    network, _parser = builder._parse(made, errors, order)
+    made = trt.Builder(ERRORS)
+    network, _parser = builder._parse(made, order)
     config = builder._configure(made, order, Monitor(lambda _: True))
     found = {"layers": network.num_layers, "profiles": config.num_optimization_profiles, "tf32": tf32(config)}
+    found["attention"] = decomposable(network)
     found["workspace_mib"] = config.get_memory_pool_limit(trt.MemoryPoolType.WORKSPACE) >> 20
     told = {profile_of(made, builder, network, shapes) for shapes in order.profiles or ({},)}
     found["profile"] = ", ".join(sorted(told))
@@ -70,6 +70,15 @@ def try_build(builder: TensorRtBuilder, order: EngineOrder) -> dict[str, Any]:
     except (BuildError, StoppedError) as error:
         found["stopped"] = isinstance(error, StoppedError)
     return found
+
+
+def decomposable(network: Any) -> list[bool]:
+    """Of every attention, whether it may be built without a kernel of its own."""
+    layers = [network.get_layer(index) for index in range(network.num_layers)]
+    inputs = [layer for layer in layers if layer.type.name == "ATTENTION_INPUT"]
+    for layer in inputs:
+        layer.__class__ = trt.IAttentionInputLayer
+    return [layer.attention.decomposable for layer in inputs]
 
 
 def tf32(config: Any) -> bool:

@@ -6,7 +6,7 @@ import ctypes
 import importlib
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,9 @@ class HostCuda:
 class Context:
     """y = 2 x; the cache's first value grows by one, where the output lies."""
 
-    works = True
+    refuses = ""
+    """What is answered with a no, after `complain`."""
+    complain: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self) -> None:
         self.shapes: dict[str, tuple[int, ...]] = {}
@@ -70,9 +72,11 @@ class Context:
 
     def set_input_shape(self, name: str, shape: tuple[int, ...]) -> bool:
         self.shapes[name] = self.shapes[{"x": "y", "cache": "next_cache"}[name]] = shape
-        return True
+        return self.does("set_input_shape")
 
     def set_optimization_profile_async(self, index: int, stream: int) -> bool:
+        if not self.does("profile"):
+            raise RuntimeError("Error in set optimization profile async.")
         self.profiles.append(index)
         return True
 
@@ -81,7 +85,7 @@ class Context:
 
     def set_tensor_address(self, name: str, place: int) -> bool:
         self.places[name] = place
-        return True
+        return self.does(f"set_tensor_address {name}")
 
     def execute_async_v3(self, stream: int) -> bool:
         assert stream == 7
@@ -94,7 +98,12 @@ class Context:
             else:
                 out[:] = values
                 out.view(np.float16)[0] += 1
-        return Context.works
+        return self.does("execute_async_v3")
+
+    def does(self, what: str) -> bool:
+        if self.refuses == what:
+            self.complain()
+        return self.refuses != what
 
 
 class OldEngine:
@@ -133,7 +142,10 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     fake.IBuilderConfig = fake.Builder = fake.INetworkDefinition = fake.OnnxParser = fake.IOptimizationProfile = object
     fake.TensorIOMode = types.SimpleNamespace(INPUT="INPUT")
     fake.engine = NewEngine()
-    fake.Runtime = lambda errors: types.SimpleNamespace(deserialize_cuda_engine=lambda content: fake.engine)
+    fake.loggers = []
+    fake.Runtime = lambda errors: (
+        fake.loggers.append(errors) or types.SimpleNamespace(deserialize_cuda_engine=lambda content: fake.engine)
+    )
     monkeypatch.setitem(sys.modules, "tensorrt", fake)
     monkeypatch.setattr(cuda_device, "CudaApi", HostCuda)
     monkeypatch.setattr(HostCuda, "closed", 0)
@@ -169,16 +181,36 @@ def test_values_go_over_and_come_back(library: Any, file: Path, engine: type[Old
 
 def test_what_does_not_load_or_run_is_said(library: Any, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     builder, values = library.border.TensorRtBuilder(), {"x": np.zeros(1, np.float32), "cache": np.zeros(1, np.float16)}
-    monkeypatch.setattr(Context, "works", False)
-    with pytest.raises(BuildError, match='"talker", which was built but does not run'):
-        builder.open(file, PROFILES).run(values)
-    monkeypatch.setattr(Context, "works", True)
     monkeypatch.setattr(HostCuda, "broken", True)
     with pytest.raises(BuildError, match='engine "talker" was built but does not run: CUDA failed in cudaMemcpy'):
         builder.open(file, PROFILES).run(values)
     library.engine = None
     with pytest.raises(BuildError, match='"talker", which was built but cannot be loaded'):
         builder.open(file, PROFILES)
+    assert HostCuda.closed == 1
+
+
+@pytest.mark.parametrize(
+    "refuses",
+    ["profile", "set_input_shape", "set_tensor_address cache", "set_tensor_address next_cache", "execute_async_v3"],
+)
+def test_what_tensorrt_refuses_has_its_reason(
+    library: Any, file: Path, monkeypatch: pytest.MonkeyPatch, refuses: str
+) -> None:
+    builder = library.border.TensorRtBuilder()
+    library.engine, one = None, library.engine
+    with pytest.raises(BuildError):
+        builder.open(file, PROFILES)
+    library.engine = one
+    session = builder.open(file, PROFILES)  # of the two loggers only the first would be heard
+    values = {"x": np.zeros(3, np.float32), "cache": np.zeros(1, np.float16)}
+    monkeypatch.setattr(Context, "refuses", refuses)
+    told = "Error in set optimization profile async" if refuses == "profile" else "it did not say why"
+    with pytest.raises(BuildError, match=f'"talker", which was built but does not run: {told}'):
+        session.run(values)
+    monkeypatch.setattr(Context, "complain", staticmethod(lambda: library.loggers[0].log(1, "because of the weather")))
+    with pytest.raises(BuildError, match="does not run: because of the weather"):
+        session.run(values)
 
 
 def test_the_device_as_plans_name_it(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:

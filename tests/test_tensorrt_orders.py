@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from export.build_door import EngineOrder
+from export.errors import BuildError
 
 
 class Layer:
@@ -42,16 +43,24 @@ class Network:
 
 
 class Profile:
-    """Takes every shape."""
+    """Takes every shape, unless told otherwise."""
+
+    raises: Exception | None = None
 
     def set_shape(self, name: str, *shapes: list[int]) -> None:
         assert len(shapes) == 3
+        if self.raises is not None:
+            raise self.raises
 
 
 class Config:
-    """Takes everything."""
+    """Takes everything, unless told otherwise."""
 
     progress_monitor: Any = None
+    profile = 0
+    """The number of the next."""
+    damaged = b""
+    """Content that makes no timing cache."""
 
     def set_memory_pool_limit(self, pool: str, size_bytes: int) -> None:
         assert pool == "WORKSPACE"
@@ -60,13 +69,17 @@ class Config:
         assert flag == "TF32"
 
     def add_optimization_profile(self, profile: Profile) -> int:
-        return 0
+        return self.profile
 
     def create_timing_cache(self, content: bytes) -> Any:
+        if content and content == self.damaged:
+            return None
         return types.SimpleNamespace(serialize=lambda: content + b" and more")
 
     def set_timing_cache(self, cache: Any, ignore_mismatch: bool) -> bool:
         assert not ignore_mismatch
+        if cache is None:
+            raise TypeError("incompatible function arguments")
         self.timings = cache
         return True
 
@@ -127,3 +140,26 @@ def test_attention_may_be_decomposed_where_no_kernel_takes_it(library: Library, 
     assert [layer.told.decomposable for layer in library.network.layers] == [False, True, False]
     assert order.target.read_bytes() == b"built"
     assert order.timing_file.read_bytes() == b" and more"
+
+
+@pytest.mark.parametrize(("raises", "profile", "told"), [
+    (RuntimeError("Shape provided for min is inconsistent"), 0, "x in sizes of .* Shape provided for min"),
+    (ValueError("an inconsistency"), 0, "x in sizes of .* an inconsistency"),
+    (None, -1, 'engine "talker": it does not take a profile'),
+])  # fmt: skip
+def test_sizes_that_are_refused_stop_the_build(
+    library: Library, order: EngineOrder, raises: Exception | None, profile: int, told: str
+) -> None:
+    library.profile.raises, library.config.profile = raises, profile
+    with pytest.raises(BuildError, match=f"could not build .*{told}"):
+        build(order)
+    assert not order.target.exists()
+
+
+def test_a_damaged_timing_cache_is_begun_anew(library: Library, order: EngineOrder) -> None:
+    order.timing_file.write_bytes(b"torn")
+    library.config.damaged = b"torn"
+    build(order)
+    assert order.timing_file.read_bytes() == b" and more"
+    build(order)
+    assert order.timing_file.read_bytes() == b" and more and more"
