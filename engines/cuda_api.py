@@ -5,12 +5,14 @@ cuda-python (its layout since 12.6, in 13 too) and what its errors mean for peop
 memory holds. Tests put another one in its place, which records the calls.
 
 Streams, events and sequences are the driver's handles as integers. After the set-up nothing but `synchronize` waits,
-and that for one event. Threads may share it; each call is CUDA's own, which takes care of that.
+and that for one event; before it only streams made here are waited for, since another voice may be recording. Threads
+may share it; each call is CUDA's own, which takes care of that.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, NewType
 
 from engines.errors import DeviceError, DeviceLostError, GpuError
@@ -27,6 +29,7 @@ _REMEDIES: Final = {
     "cudaErrorNoDevice": "this machine shows no NVIDIA GPU to this process",
     "cudaErrorSystemDriverMismatch": "the driver was renewed while it was in use; restart the machine",
 }
+_END_STREAM: Final = "cudaStreamDestroy"
 _FORGET: Final = "cudaGraphExecDestroy"
 _STICKY: Final = "the device is unusable for this process, which must be started again"
 
@@ -77,7 +80,7 @@ class CudaApi:
     def stream(self, *, urgent: bool) -> Stream:
         """A stream of its own; work of an urgent one goes first on the device."""
         priority = self._urgent if urgent else 0
-        return Stream(self._made("cudaStreamDestroy", "cudaStreamCreateWithPriority", self._non_blocking, priority))
+        return Stream(self._made(_END_STREAM, "cudaStreamCreateWithPriority", self._non_blocking, priority))
 
     def event(self) -> Event:
         """An event that was not recorded yet. Who waits for it sleeps."""
@@ -91,8 +94,8 @@ class CudaApi:
         except DeviceError as error:
             sizes = f"{size_bytes / 1e6:.0f} MB were asked for, {self.free_bytes() / 1e6:.0f} MB are free"
             raise DeviceError(f"{error} ({sizes})") from error
-        self._call("cudaMemset", address, 0, size_bytes)
-        self._call("cudaDeviceSynchronize")  # streams of ours do not wait for the one that this was done on
+        self._call("cudaMemsetAsync", address, 0, size_bytes, self._set_up)
+        self._wait(self._set_up)
         return address
 
     def allocate_host(self, size_bytes: int) -> HostMemory:
@@ -104,13 +107,14 @@ class CudaApi:
 
     def upload(self, to: int, source: int, size_bytes: int) -> None:
         """Copy any memory of the host to the device, and wait for it."""
-        self._call("cudaMemcpy", to, source, size_bytes, self._copy)
-        self._call("cudaDeviceSynchronize")  # pageable memory may still be on its way
+        self._call("cudaMemcpyAsync", to, source, size_bytes, self._copy, self._set_up)
+        self._wait(self._set_up)
 
     def download(self, to: int, source: int, size_bytes: int) -> None:
-        """Copy from the device to any memory of the host, after everything that was put on any stream."""
-        self._call("cudaDeviceSynchronize")
-        self._call("cudaMemcpy", to, source, size_bytes, self._copy)
+        """Copy from the device to any memory of the host, after everything that was put on streams made here."""
+        self._wait(*self._own_streams)
+        self._call("cudaMemcpyAsync", to, source, size_bytes, self._copy, self._set_up)
+        self._wait(self._set_up)
 
     def free_bytes(self) -> int:
         """Memory of the device that nobody uses now."""
@@ -139,11 +143,11 @@ class CudaApi:
         self._cuda.cudaGetLastError()  # or the next library to ask takes it for its own failure
 
     def end_work(self) -> None:
-        """Wait for the device and give back what was recorded, so that what it ran may go; idempotent."""
+        """Wait for all streams and give back what was recorded, so that what it ran may go; idempotent."""
         self._give_back([each for each in self._undo if each[0] == _FORGET])
 
     def close(self) -> None:
-        """Wait for the device and give everything back, the latest first; idempotent."""
+        """Wait for all streams and give everything back, the latest first; idempotent."""
         self._give_back(list(self._undo))
 
     # -- work, in the order of its stream ---------------------------------------------------------------------------
@@ -192,6 +196,20 @@ class CudaApi:
 
     # -- inside -----------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def _set_up(self) -> Stream:
+        """For what is waited for at once."""
+        return self.stream(urgent=False)
+
+    @property
+    def _own_streams(self) -> list[Stream]:
+        return [Stream(handle) for function, handle in self._undo if function == _END_STREAM]
+
+    def _wait(self, *streams: Stream) -> None:
+        """Never for the device as a whole: CUDA forbids that while any stream of the process is being recorded."""
+        for stream in streams:
+            self._call("cudaStreamSynchronize", stream)
+
     @property
     def _non_blocking(self) -> int:
         return int(self._cuda.cudaStreamNonBlocking)
@@ -212,8 +230,7 @@ class CudaApi:
     def _give_back(self, undo: list[tuple[str, int]]) -> None:
         """A broken device is left as it is."""
         try:
-            if self._undo:
-                self._call("cudaDeviceSynchronize")
+            self._wait(*self._own_streams)
             for function, handle in reversed(undo):
                 self._undo.remove((function, handle))
                 self._call(function, handle)

@@ -22,6 +22,7 @@ class Error(IntEnum):
     cudaErrorMemoryAllocation = 2  # noqa: N815
     cudaErrorInsufficientDriver = 35  # noqa: N815
     cudaErrorIllegalAddress = 700  # noqa: N815
+    cudaErrorStreamCaptureUnsupported = 900  # noqa: N815
 
 
 class Runtime(types.ModuleType):
@@ -125,8 +126,8 @@ def test_everything_is_given_back_the_latest_first(runtime: Runtime) -> None:
     assert not runtime.called("cudaFree")
     cuda.close()
     names = [name for name, _ in runtime.calls]
-    at = [names.index(name) for name in ("cudaGraphExecDestroy", "cudaFree", "cudaStreamDestroy")]
-    assert at == sorted(at)
+    assert names.index("cudaGraphExecDestroy") < names.index("cudaFree")
+    assert runtime.calls[-1] == ("cudaStreamDestroy", (stream,)), "what was made first goes last"
     cuda.close()
     assert len(runtime.called("cudaFree")) == len(runtime.called("cudaGraphExecDestroy")) == 1
 
@@ -145,6 +146,24 @@ def test_a_recording_that_failed_is_left_without_a_trace(runtime: Runtime, fails
     cuda.abandon_recording(stream)
     assert len(runtime.called("cudaGraphDestroy")) == graphs
     assert runtime.calls[-1][0] == "cudaGetLastError"
+
+
+def test_another_voice_may_be_recording_meanwhile(runtime: Runtime) -> None:
+    """CUDA then forbids to wait for the device, and what waits for it of itself (900, 901)."""
+    runtime.errors |= dict.fromkeys(
+        ("cudaDeviceSynchronize", "cudaMemset", "cudaMemcpy"), Error.cudaErrorStreamCaptureUnsupported
+    )
+    cuda = CudaApi()
+    stream = cuda.stream(urgent=True)
+    address, array = cuda.allocate(100), np.zeros(100, np.uint8)
+    cuda.upload(address, array.ctypes.data, 100)
+    runtime.calls.clear()
+    cuda.download(array.ctypes.data, address, 100)
+    waited = runtime.called("cudaStreamSynchronize")
+    assert waited[0] == (stream,), "what may still write it"
+    assert [name for name, _ in runtime.calls[-2:]] == ["cudaMemcpyAsync", "cudaStreamSynchronize"]
+    cuda.close()
+    assert runtime.called("cudaFree")
 
 
 def test_rows_and_blocks_say_where_they_lie(runtime: Runtime) -> None:
