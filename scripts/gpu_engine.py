@@ -1,25 +1,27 @@
 """The stages of `scripts/gpu_check` that run our engine on a GPU: TensorRT, and ONNX Runtime on CUDA.
 
-Purpose: choose the cases, the most telling first, and run each in a process of its own (`scripts.gpu_case`), so that
-one that breaks its device or is stopped costs no other. Prints each case's JSON line as it comes. Knows: cases, the
-time. Does not know: how a case is measured.
+Purpose: choose the cases, the most telling first, and run each in processes of its own (`scripts.gpu_plan`, then
+`scripts.gpu_case`), so that one that breaks its device or is stopped costs no other, and keeps what it had told.
+Prints each case's JSON line as it comes. Knows: cases, the time. Does not know: how a case is measured.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import time
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
 from engines.errors import GpuError
 from engines.gpu_presence import check_gpu
+from scripts.gpu_child import follow
+from scripts.gpu_rows import emit, line
 
 _LEAST_S: Final = 5.0
 _MOST_S: Final = 150.0  # of one case
+_FALL_S: Final = 5.0  # for a build to end by itself
+_ASKED_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +69,13 @@ def main() -> None:
     ends = time.monotonic() + options.budget_s
     cases = SMOKE if options.smoke else TENSORRT if options.backend == "tensorrt" else CUDA
     if not options.smoke and (why := _missing(options.backend)):
-        print(json.dumps({"missing": why}), flush=True)
+        emit(missing=why)
         return
     for number, case in enumerate(cases):
-        left_s = ends - time.monotonic()
-        if left_s < _LEAST_S:
-            print(json.dumps({"missing": f"no time left for {len(cases) - number} of {len(cases)} cases"}), flush=True)
+        if ends - time.monotonic() < _LEAST_S:
+            emit(missing=f"no time left for {len(cases) - number} of {len(cases)} cases")
             return
-        backend = "cpu" if options.smoke else options.backend
-        print(run(case, backend, min(left_s, _MOST_S), smoke=options.smoke), flush=True)
+        print(line(run(case, "cpu" if options.smoke else options.backend, ends, smoke=options.smoke)), flush=True)
 
 
 def _missing(backend: str) -> str | None:
@@ -86,31 +86,35 @@ def _missing(backend: str) -> str | None:
         return str(error)
     if backend != "cuda":
         return None
-    asking = "from engines.runner_ort_cuda import cuda_fault; print(cuda_fault() or '')"
-    done = subprocess.run([sys.executable, "-c", asking], capture_output=True, text=True, check=False, timeout=60)
-    if done.returncode != 0:
-        return f"ONNX Runtime cannot be asked: {_last(done.stderr)}"
-    return done.stdout.strip() or None
+    asking = "import json; from engines.runner_ort_cuda import cuda_fault; print(json.dumps({'fault': cuda_fault()}))"
+    answers: list[dict[str, Any]] = []
+    ended = follow([sys.executable, "-c", asking], _ASKED_S, answers.append, apart=False)
+    if ended.code != 0 or not answers:
+        return f"ONNX Runtime cannot be asked: {'no answer' if ended.code is None else ended.fault}"
+    fault: str | None = answers[0]["fault"]
+    return fault
 
 
-def _last(text: str) -> str:
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "no word of why")
-
-
-def run(case: Case, backend: str, left_s: float, *, smoke: bool) -> str:
-    """The case's line of JSON; where there is none, a line that says why."""
-    title = f"{backend} {case.model}" + (f", {case.shape}" if backend == "tensorrt" else "")
-    facts = {"case": title, "backend": backend, "model": case.model, "precision": case.precision, "slots": case.slots}
-    words = [sys.executable, "-m", "scripts.gpu_case", backend, case.model, case.precision, str(case.slots), case.shape]
-    words += ["--budget-s", f"{left_s:.0f}", *(["--smoke"] if smoke else [])]
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=left_s)
-    except subprocess.TimeoutExpired:
-        return json.dumps({**facts, "fault": f"stopped after {left_s:.0f} s"})
-    told = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode != 0 or not told:
-        return json.dumps({**facts, "fault": f"exit code {done.returncode}: {_last(done.stderr)}"})
-    return json.dumps({**facts, **json.loads(told[-1])})
+def run(case: Case, backend: str, ends: float, *, smoke: bool) -> dict[str, Any]:
+    """The case's result: all that was measured until it was through, broke, or was stopped at `ends` (monotonic, s)."""
+    row: dict[str, Any] = {"case": f"{backend} {case.model}", "backend": backend, **asdict(case)}
+    if backend == "tensorrt":
+        row["case"] += f", {case.shape}"
+    else:
+        del row["shape"]
+    whole_s = min(ends - time.monotonic(), _MOST_S)
+    cut = "fault" if whole_s == _MOST_S else "missing"  # no case is broken because its stage's time is over
+    last = time.monotonic() + whole_s
+    for module in ("scripts.gpu_plan", "scripts.gpu_case") if backend == "tensorrt" else ("scripts.gpu_case",):
+        limit_s = last - time.monotonic()
+        words = [sys.executable, "-m", module, backend, case.model, case.precision, str(case.slots), case.shape]
+        words += ["--budget-s", f"{limit_s - _FALL_S:.0f}", *(["--smoke"] if smoke else [])]
+        ended = follow(words, limit_s, row.update, apart=False)
+        if row.pop("stopped", ended.code is None):
+            return {**row, cut: f"{module} was stopped, {whole_s:.0f} s after the case began"}
+        if ended.code != 0:
+            return {**row, "fault": ended.fault}
+    return row
 
 
 if __name__ == "__main__":

@@ -6,6 +6,35 @@ Knows: the released 0.6B model's dimensions. Does not know: weights, devices. Ne
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """Stored bits of a number, its share of the scales included."""
+
+    matrices: float
+    """Of all layers, but for `down`: the product back from the feed-forward's width."""
+    down: float
+    heads: float
+    cache: float
+
+
+def plain(bits: int) -> Bits:
+    """Nothing is quantised."""
+    return Bits(bits, bits, bits, bits)
+
+
+BITS: Final = {
+    ("tensorrt", "int4"): Bits(4.125, 4.125, 16, 16),
+    ("tensorrt", "int8"): Bits(8.125, 8.125, 16, 16),
+    ("tensorrt", "fp8"): Bits(8, 16, 16, 16),
+    ("tensorrt", "fp16"): plain(16),
+    ("tensorrt", "fp32"): plain(32),
+    ("cuda", "int4"): Bits(4.25, 4.25, 8.25, 16),
+}
+"""By backend and precision, as their graphs are built. Blocks of 128 integers share a scale: float16 for TensorRT,
+float32 for ONNX Runtime, whose heads are int8 with int4 matrices; TensorRT's heads are as wide as its products."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +60,25 @@ class Shape:
         attention = 2 * self.hidden * self.head_dim * (self.heads + self.kv_heads)
         return attention + 3 * self.hidden * self.intermediate
 
-    def frame_bytes(self, bits: float, batch: int, context: int, cache_bytes: int, head_bits: float = 0.0) -> float:
-        """Bytes one frame must read: every matrix at every use, and `context` rows of each sequence's cache.
+    def reads(self, bits: Bits, batch: int, context: int) -> dict[str, float]:
+        """Bytes one frame must read, and `context` rows of each sequence's cache with it.
 
-        `bits`: of a weight, its share of the scales included; `head_bits`: of the heads', where it is another.
+        `frame_bytes` counts every matrix at every use, `frame_bytes_once` each matrix once: the predictor's layers
+        (`predictor_bytes`) are used for each residual code, and a cache that holds them reads them from memory once.
         """
         residuals = self.codebooks - 1
-        weights = self.layer_weights * (self.layers + residuals * self.predictor_layers)
-        heads = self.hidden * (self.vocabulary + residuals * self.codes)
-        cache = 2 * self.layers * self.kv_heads * self.head_dim * batch * context * cache_bytes
-        return (weights * bits + heads * (head_bits or bits)) / 8 + cache
+        layer = ((self.layer_weights - self._down_weights) * bits.matrices + self._down_weights * bits.down) / 8
+        heads = self.hidden * (self.vocabulary + residuals * self.codes) * bits.heads / 8
+        cache = 2 * self.layers * self.kv_heads * self.head_dim * batch * context * bits.cache / 8
+        predictor = self.predictor_layers * layer
+        once = self.layers * layer + predictor + heads + cache
+        return {
+            "frame_bytes": once + (residuals - 1) * predictor, "frame_bytes_once": once, "predictor_bytes": predictor,
+        }  # fmt: skip
+
+    @property
+    def _down_weights(self) -> int:
+        return self.hidden * self.intermediate
 
 
 SMOKE = Shape(

@@ -1,0 +1,63 @@
+"""The device's memory for one case of `scripts/gpu_check`: how much is taken, and how fast it is.
+
+Knows: NVML through `app.nvml`, CUDA's runtime. Does not know: engines.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from app.nvml import read_gpu
+
+
+class MemoryWatch:
+    """What is taken on the device from now on. To be made before this process makes its first call to CUDA."""
+
+    def __init__(self) -> None:
+        """NVML sees everything; without it CUDA is asked, whose own context is there by then and not counted."""
+        self._read = _nvml_used_mb if _nvml_used_mb() is not None else _cuda_used_mb
+        self._before_mb = self._read()
+
+    def found(self) -> dict[str, Any]:
+        """`memory_mb` more than before, by anybody; empty where nobody tells."""
+        now_mb = self._read()
+        if self._before_mb is None or now_mb is None:
+            return {}
+        counted = self._read is _nvml_used_mb
+        return {"memory_mb": now_mb - self._before_mb, **({} if counted else {"memory_without_context": True})}
+
+
+def _nvml_used_mb() -> float | None:
+    gpu = read_gpu()
+    return None if gpu is None or gpu.memory_used_bytes is None else gpu.memory_used_bytes / 1e6
+
+
+def _cuda_used_mb() -> float | None:
+    try:
+        from cuda.bindings import runtime
+    except ImportError:
+        return None
+    error, free, total = runtime.cudaMemGetInfo()
+    return None if int(error) else (total - free) / 1e6
+
+
+def copy_bandwidth_gb_s(size_bytes: int = 1 << 28, copies: int = 20) -> float | None:
+    """Bytes read and written a second, GB/s; for devices without PyTorch. None where the memory is not there."""
+    from cuda.bindings import runtime
+
+    places = [runtime.cudaMalloc(size_bytes) for _ in range(2)]
+    if any(int(error) for error, _ in places):
+        return None
+    (_, source), (_, target) = places
+    kind = runtime.cudaMemcpyKind.cudaMemcpyDeviceToDevice
+    runtime.cudaMemcpy(target, source, size_bytes, kind)
+    runtime.cudaDeviceSynchronize()
+    began = time.perf_counter()
+    for _ in range(copies):
+        runtime.cudaMemcpyAsync(target, source, size_bytes, kind, 0)
+    runtime.cudaDeviceSynchronize()
+    took_s = time.perf_counter() - began
+    for _, place in places:
+        runtime.cudaFree(place)
+    return 2 * size_bytes * copies / took_s / 1e9

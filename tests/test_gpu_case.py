@@ -1,0 +1,191 @@
+"""A case of `scripts/gpu_check`: how plans are built and stages and engines are measured, without a GPU."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engines.backends import open_stages
+from engines.bundle import open_bundle
+from engines.contract import Codes
+from engines.cuda_api import Sequence, Stream
+from engines.engine import SpeechEngine
+from engines.engine_config import EngineConfig
+from engines.tensorrt_stages import open_tensorrt
+from export.attention_tensorrt import AttentionForm
+from export.lowering import Precision
+from export.tensorrt import FrameShape, TensorRtChoice, read_source
+from scripts import gpu_asked, gpu_case, gpu_case_times, gpu_memory, gpu_plan
+from scripts.gpu_asked import Asked, read_asked
+from scripts.gpu_case_speech import compare, compare_codes, compare_sound, speak
+from scripts.gpu_case_times import measure_stages
+from scripts.gpu_frame_time import HeardCuda
+from scripts.gpu_memory import MemoryWatch
+from tests.fake_builder import FakeBuilder
+from tests.fake_cuda import FakeCuda
+from tests.fake_tensorrt import FakeLoader
+from tests.tensorrt_plan import write_plan
+from tests.test_cuda_api import Runtime
+
+PLAIN = EngineConfig(slots=2, positions=512, backend="cpu", admission=False)
+
+
+@pytest.fixture
+def asked(tiny_bundle: Path, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """One slot of a tiny model for TensorRT."""
+    bundle = tmp_path / "model"
+    bundle.symlink_to(tiny_bundle, target_is_directory=True)
+    monkeypatch.setattr(gpu_plan, "load_builder", FakeBuilder)
+    monkeypatch.setattr(gpu_plan, "checkpoint_of", lambda _model, smoke: tiny_checkpoint)
+    monkeypatch.setattr(gpu_asked, "bundle_of", lambda _model, smoke: bundle)
+    return Asked("tensorrt", "default", "fp32", 1, "stepped", 300.0, smoke=True)
+
+
+def test_what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["gpu_case", "tensorrt", "0.6b", "int4", "4", "unrolled", "--budget-s", "-2"]
+    monkeypatch.setattr(sys, "argv", words)
+    asked = read_asked()
+    assert asked == Asked("tensorrt", "0.6b", "int4", 4, "unrolled", -2.0, smoke=False)
+    assert (asked.config.precision, asked.config.plans) == ("int4", ".cache/gpu_check/plans/unrolled")
+    assert replace(asked, backend="cuda").config.precision == "auto"
+
+
+def test_a_plan_is_built_and_what_its_verification_found_is_kept(asked: Asked) -> None:
+    told = gpu_plan.build(asked)
+    assert (told["verified"], told["built"], told["agreement"]) == (True, True, 1.0)
+    assert told["pcm_error"] < 1e-4
+    assert told["build_s"] >= 0.0
+    assert list(asked.cache.glob("*/plan.json"))
+    again = gpu_plan.build(asked)
+    assert (again["built"], "build_s" in again) == (False, False)
+
+
+def test_random_weights_are_not_verified(asked: Asked) -> None:
+    told = gpu_plan.build(replace(asked, model="0.6b"))
+    assert (told["verified"], told["built"], "agreement" in told) == (False, True, False)
+
+
+def test_a_build_that_takes_too_long_says_so(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(gpu_plan, "read_asked", lambda: replace(asked, budget_s=-1.0))
+    gpu_plan.main()
+    assert capsys.readouterr().out == '{"stopped": true}\n'
+
+
+def test_an_engine_is_measured_and_compared(tiny_bundle: Path) -> None:
+    bundle = open_bundle(tiny_bundle)
+    stages = open_stages(bundle, PLAIN)
+    found: dict[str, Any] = {}
+    for part in measure_stages(stages, bundle, 2, None):
+        assert not found.keys() & part.keys()
+        found |= part
+    with SpeechEngine(bundle, stages, PLAIN) as engine:
+        engine.warm_up()
+        found |= speak(engine, 2)
+        found |= compare(engine, bundle, PLAIN)
+    measured = ("prefill_ms", "frame_ms", "lone_frame_ms", "codec1_ms", "codec_ms", "ttfa_ms", "period_ms")
+    assert all(found[name] > 0 for name in measured)
+    assert (found["same_speech"], found["first_difference"]) == (1.0, None)
+    assert found["frames_here"] == found["frames_on_processor"] > 0
+    assert found["sound_error"] < 1e-4
+    assert "samples_here" not in found
+
+
+def test_codes_and_sound_of_different_lengths() -> None:
+    codes: Codes = np.arange(12, dtype=np.int32).reshape(4, 3)
+    other = codes.copy()
+    other[2, 1] = 99
+    assert compare_codes(codes[:3], other) == {"same_speech": pytest.approx(8 / 9), "first_difference": 2}
+    assert compare_codes(codes[:0], other) == {"same_speech": 0.0, "first_difference": None}
+    sound = np.ones(10, np.float32)
+    assert compare_sound(sound[:6], sound) == {"sound_error": 0.0, "samples_here": 6, "samples_wanted": 10}
+    assert compare_sound(sound[:0], sound)["sound_error"] is None
+
+
+class Device(HeardCuda, FakeCuda):
+    """A device that says how often it was asked to launch, in the place of how long it took."""
+
+    def last_ms(self, runs: int) -> float | None:
+        return None if self.last is None else float(runs)
+
+
+def test_recorded_frames_are_timed_on_the_device(tiny_bundle: Path, tiny_checkpoint: Path, tmp_path: Path) -> None:
+    bundle, cuda = open_bundle(tiny_bundle), Device()
+    source = read_source(tiny_checkpoint, bundle.manifest.sampling.max_top_k, bundle.manifest.limits.max_positions)
+    choice = TensorRtChoice(AttentionForm.ROWS, FrameShape.STEPPED, np.float32, Precision.FP32, 2, 512)
+    plan = write_plan(source, choice, bundle.manifest, tmp_path, 25, 64)
+    config = replace(PLAIN, codec_chunk_frames=25, prefill_rows=64)
+    stages = open_tensorrt(plan, bundle.manifest, config, cuda, FakeLoader(cuda))
+    found = [part for part in measure_stages(stages, bundle, 2, cuda) if "device_ms" in part]
+    stages.close()
+    assert found == [{"device_ms": gpu_case_times.RUNS}]
+
+
+class Clock(Runtime):
+    """CUDA's runtime, in which a launch takes half a millisecond of the device and nothing else takes any."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cudaDeviceAttr.cudaDevAttrL2CacheSize = "L2"
+        self.clock_ms, self.events = 0.0, dict[int, float]()
+
+    def _call(self, name: str, *arguments: Any) -> tuple[Any, ...]:
+        if name == "cudaGraphLaunch":
+            self.clock_ms += 0.5
+        elif name == "cudaEventRecord":
+            self.events[arguments[0]] = self.clock_ms
+        elif name == "cudaEventElapsedTime":
+            return 0, self.events[arguments[1]] - self.events[arguments[0]]
+        elif name == "cudaDeviceGetAttribute" and arguments[0] == "L2":
+            return 0, 60 << 20
+        return super()._call(name, *arguments)
+
+
+def test_the_time_of_the_frame_launched_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime, package = Clock(), types.ModuleType("cuda.bindings")
+    package.runtime = runtime  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cuda", types.ModuleType("cuda"))
+    monkeypatch.setitem(sys.modules, "cuda.bindings", package)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.runtime", runtime)
+    cuda = HeardCuda()
+    assert cuda.l2_bytes() == 60 << 20
+    assert cuda.last_ms(4) is None
+    cuda.launch(Sequence(11), Stream(22))
+    assert cuda.last_ms(4) == 0.5
+    assert set(runtime.called("cudaGraphLaunch")) == {(11, 22)}
+
+
+def test_memory_is_what_came_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken_mb = iter([100.0, 100.0, 350.0])
+    monkeypatch.setattr(gpu_memory, "_nvml_used_mb", lambda: next(taken_mb))
+    assert MemoryWatch().found() == {"memory_mb": 250.0}
+    monkeypatch.setattr(gpu_memory, "_nvml_used_mb", lambda: None)
+    told_mb = iter([500.0, 700.0])
+    monkeypatch.setattr(gpu_memory, "_cuda_used_mb", lambda: next(told_mb))
+    assert MemoryWatch().found() == {"memory_mb": 200.0, "memory_without_context": True}
+    monkeypatch.setattr(gpu_memory, "_cuda_used_mb", lambda: None)
+    assert MemoryWatch().found() == {}
+
+
+def test_a_case_on_the_processor_tells_part_by_part(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model that breaks at the end has told all before."""
+
+    def broken(*_: object) -> dict[str, Any]:
+        raise RuntimeError("no processor")
+
+    monkeypatch.setattr(gpu_case, "read_asked", lambda: replace(asked, backend="cpu"))
+    monkeypatch.setattr(gpu_case, "compare", broken)
+    with pytest.raises(RuntimeError, match="no processor"):
+        gpu_case.main()
+    told = [key for text in capsys.readouterr().out.splitlines() for key in json.loads(text)]
+    assert told[:6] == ["prefill_ms", "frame_ms", "lone_frame_ms", "codec1_ms", "codec_ms", "ttfa_ms"]
