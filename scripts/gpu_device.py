@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import shutil
 import subprocess
@@ -14,7 +13,9 @@ from typing import Final
 from app.device_reading import read_device
 from engines.errors import GpuError
 from engines.gpu_presence import check_gpu
+from scripts.gpu_rows import emit, reason
 
+_SMI_S: Final = 10.0
 _PACKAGES: Final = (
     "torch", "tensorrt", "tensorrt-cu12", "tensorrt-cu13", "onnxruntime-gpu", "onnxruntime", "cuda-bindings",
     "nvidia-ml-py", "onnx", "numpy",
@@ -33,12 +34,12 @@ def main() -> None:
         gpu = "present"
     except GpuError as error:
         gpu = str(error)
-    print(json.dumps({
-        "case": "device", "name": reading.name, "driver": reading.driver, "machine": platform.machine(), "gpu": gpu,
-        "nvidia_smi": _smi(), "python": sys.version.split()[0], "packages": _versions(),
-        "temperatures_c": reading.temperatures_c, "power_w": reading.power_w, "power_mode": reading.power_mode,
-        "throttled": reading.throttled, "memory_total_bytes": reading.memory_total_bytes,
-    }), flush=True)  # fmt: skip
+    emit(
+        case="device", name=reading.name, driver=reading.driver, machine=platform.machine(), gpu=gpu, nvidia_smi=_smi(),
+        python=sys.version.split()[0], packages=_versions(), temperatures_c=reading.temperatures_c,
+        power_w=reading.power_w, power_mode=reading.power_mode, throttled=reading.throttled,
+        memory_total_bytes=reading.memory_total_bytes,
+    )  # fmt: skip
 
 
 def _versions() -> dict[str, str]:
@@ -52,17 +53,18 @@ def _versions() -> dict[str, str]:
 
 
 def _smi() -> str | None:
+    """What the tool says, or why it says nothing; None without it."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return None
     fields = "name,driver_version,memory.total,clocks.max.sm,clocks.max.memory,power.limit"
-    asked = subprocess.run(
-        [tool, f"--query-gpu={fields}", "--format=csv,noheader"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=15,
-    )
+    try:
+        asked = subprocess.run(
+            [tool, f"--query-gpu={fields}", "--format=csv,noheader"],
+            capture_output=True, text=True, errors="replace", check=False, timeout=_SMI_S,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        return reason(error)
     return asked.stdout.strip() or None
 
 

@@ -6,7 +6,6 @@ Purpose: make them where they are not there yet, on the processor. Knows: the ex
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from engines.gpu_presence import check_gpu
 from engines.manifest import MANIFEST_NAME
 from export.exporter import export_checkpoint
 from scripts.bench_model import DEFAULT_VOICE, SHAPES_0B6
+from scripts.gpu_rows import emit
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
 
@@ -48,13 +48,13 @@ def main() -> None:
         try:
             check_gpu()
         except GpuError as error:
-            print(json.dumps({"missing": str(error)}), flush=True)
+            emit(missing=str(error))
             return
     _home(options.smoke).mkdir(parents=True, exist_ok=True)
     for model, precision in STORED.items():
         began = time.monotonic()
         make(model, precision, smoke=options.smoke)
-        print(json.dumps({"case": f"model {model}", "made_in_s": round(time.monotonic() - began, 1)}), flush=True)
+        emit(case=f"model {model}", made_in_s=round(time.monotonic() - began, 1))
 
 
 def make(model: str, precision: str, *, smoke: bool) -> None:

@@ -14,9 +14,12 @@ COLUMNS: Final = {
     "case": "",
     "precision": "precision",
     "slots": "slots",
+    "plan_slots": "of plan",
     "frame_ms": "frame ms",
     "lone_frame_ms": "of one alone",
+    "device_ms": "device ms",
     "roofline": "of floor",
+    "roofline_once": "read once",
     "gap": "gap/frame",
     "prefill_ms": "prefill ms",
     "codec1_ms": "codec x1",
@@ -33,14 +36,22 @@ MOST_GAP: Final = 0.02
 LEAST_SPEEDUP: Final = 3.0
 MOST_MEMORY_MB: Final = 1200.0
 _TORCH: Final = "PyTorch CUDA graph"
+_JUDGED: Final = ["tensorrt", "0.6b", "stepped"]
 
 
-def with_roofline(rows: list[Row]) -> list[Row]:
-    """Rows that tell what a frame reads, with the share of the device's measured bandwidth that its time stands for."""
+def with_shares(rows: list[Row]) -> list[Row]:
+    """Rows with the shares that follow from what they tell, which they are given in place.
+
+    `roofline` is the share of the device's measured bandwidth that a frame's time stands for, `roofline_once` the same
+    with every matrix read once; `gap` is what the engine adds to a frame's time on the device.
+    """
     measured = [row["bandwidth_gb_s"] for row in rows if row.get("bandwidth_gb_s")]
     for row in rows:
-        if measured and "frame_bytes" in row and "frame_ms" in row:
-            row["roofline"] = row["frame_bytes"] / max(measured) / 1e6 / row["frame_ms"]
+        for share, read in (("roofline", "frame_bytes"), ("roofline_once", "frame_bytes_once")):
+            if measured and row.get(read) and row.get("frame_ms"):
+                row[share] = row[read] / max(measured) / 1e6 / row["frame_ms"]
+        if row.get("period_ms") and row.get("device_ms"):
+            row["gap"] = row["period_ms"] / row["device_ms"] - 1
     return rows
 
 
@@ -58,28 +69,45 @@ def table(rows: list[Row]) -> str:
 
 
 def aims(rows: list[Row]) -> list[Row]:
-    """Each aim, what was found, and whether it holds; None where nothing was measured."""
-    ours = [row for row in rows if row.get("backend") == "tensorrt" and row.get("model") == "0.6b"]
+    """Each aim, what the worst case found, and whether it holds; None where nothing was measured.
+
+    Judged are the plans that are built unless another is asked for: the stepped frame's.
+    """
+    ours = [row for row in rows if [row.get(name) for name in ("backend", "model", "shape")] == _JUDGED]
     int4 = [row for row in ours if row.get("precision") == "int4"]
-    torch = [row for row in rows if str(row.get("case", "")).startswith(_TORCH) and "frame_ms" in row]
-    rooflines = [row["roofline"] for row in int4 if row.get("roofline") is not None]
-    gaps = [row["gap"] for row in ours if row.get("gap") is not None]
+    l2_bytes = max((row["l2_bytes"] for row in rows if row.get("l2_bytes")), default=None)
+    graphed = _best_graphs(rows)
+    rooflines = [_honest_roofline(row, l2_bytes) for row in int4 if "roofline" in row]
+    gaps = [row["gap"] for row in ours if "gap" in row]
     speedups = [
-        min(other["frame_ms"] for other in torch if other["slots"] == row["slots"]) / row["frame_ms"]
-        for row in int4
-        if "frame_ms" in row and any(other["slots"] == row["slots"] for other in torch)
+        graphed[row["slots"]] / row["frame_ms"] for row in int4 if row.get("frame_ms") and row["slots"] in graphed
     ]
-    memory = [row["memory_mb"] for row in int4 if row.get("slots") == 4 and row.get("memory_mb") is not None]
+    memory = [row["memory_mb"] for row in int4 if row["slots"] == 4 and row.get("memory_mb") is not None]
     return [
-        _aim(f"int4 frame reaches {LEAST_ROOFLINE:.0%} of the memory floor", max(rooflines, default=None),
+        _aim(f"int4 frame reaches {LEAST_ROOFLINE:.0%} of the memory floor", min(rooflines, default=None),
              lambda found: found >= LEAST_ROOFLINE),
-        _aim(f"gap between frames at most {MOST_GAP:.0%} of a frame", min(gaps, default=None),
+        _aim(f"gap between frames at most {MOST_GAP:.0%} of a frame", max(gaps, default=None),
              lambda found: found <= MOST_GAP),
         _aim(f"int4 frame {LEAST_SPEEDUP:g} times faster than the best CUDA-graphed PyTorch, bf16",
-             max(speedups, default=None), lambda found: found >= LEAST_SPEEDUP),
-        _aim(f"0.6B int4 with 4 slots in {MOST_MEMORY_MB:.0f} MB", min(memory, default=None),
+             min(speedups, default=None), lambda found: found >= LEAST_SPEEDUP),
+        _aim(f"0.6B int4 with 4 slots in {MOST_MEMORY_MB:.0f} MB", max(memory, default=None),
              lambda found: found <= MOST_MEMORY_MB),
     ]  # fmt: skip
+
+
+def _best_graphs(rows: list[Row]) -> dict[int, float]:
+    """By slots, the shortest frame of a captured PyTorch, ms."""
+    best: dict[int, float] = {}
+    for row in rows:
+        if str(row.get("case", "")).startswith(_TORCH) and row.get("frame_ms"):
+            best[row["slots"]] = min(row["frame_ms"], best.get(row["slots"], row["frame_ms"]))
+    return best
+
+
+def _honest_roofline(row: Row, l2_bytes: float | None) -> float:
+    """The share with every matrix read once where the cache may hold the predictor, or nobody told its size."""
+    held = l2_bytes is None or row["predictor_bytes"] <= l2_bytes
+    return float(row["roofline_once"] if held else row["roofline"])
 
 
 def _aim(text: str, found: float | None, holds: Any) -> Row:

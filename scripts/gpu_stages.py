@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 _ENGINE: Final = ("numpy", "onnx", "onnxruntime", "msgspec", "safetensors", "ml_dtypes", "tokenizers", "rich")
+_ASKED_S: Final = 20.0
 _ASKS: Final = """
 import importlib.util, sys
 def there(name):
@@ -53,10 +54,12 @@ def find_python(needs: tuple[str, ...]) -> tuple[str | None, list[str]]:
     """The first Python that has these modules, or None, and what the best of them lacks."""
     fewest = list(needs)
     for python in _pythons():
-        asked = subprocess.run([python, "-c", _ASKS, *needs], capture_output=True, text=True, check=False, timeout=60)
-        if asked.returncode != 0:
-            continue
-        lacking = asked.stdout.split()
+        try:
+            lacking = subprocess.run(
+                [python, "-c", _ASKS, *needs], capture_output=True, text=True, check=True, timeout=_ASKED_S
+            ).stdout.split()
+        except (OSError, subprocess.SubprocessError):
+            continue  # not there, not a Python, or it does not answer
         if not lacking:
             return python, []
         fewest = min(fewest, lacking, key=len)
