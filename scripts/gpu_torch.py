@@ -1,4 +1,4 @@
-"""The frame in plain PyTorch, with random weights: what `scripts/gpu_check` compares the engine with.
+"""Frame and codec in plain PyTorch, with random weights: what `scripts/gpu_check` compares the engine with.
 
 Purpose: talker step, code 0, fifteen passes of the code predictor and the next row, on caches of a fixed size, so that
 the whole frame can run eagerly or be captured as one CUDA graph, as the fastest public PyTorch runtimes do it. `fused`
@@ -10,12 +10,16 @@ Shapes: B sequences, L rows, H hidden, P positions.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the field's name for it
 from torch import Tensor, nn
 
+from export.train.codec import CodecTransformer, Decoder
+from export.train.shape import VoiceShape
+from export.train.talker import rope_table
 from scripts.gpu_shape import Shape
 
 
@@ -69,7 +73,7 @@ class Layer(nn.Module):
             self.register_buffer(name, torch.zeros(batch, s.kv_heads, positions, s.head_dim))
 
     def forward(self, x: Tensor, at: Tensor, mask: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
-        """Rows [B, L, H] at the positions `at` [L]; `mask` [L, P] says what each may see."""
+        """Rows [B, L, H] at the positions `at` [L]; `mask` says what each may see, [heads / kv heads * L, P]."""
         b, rows, _ = x.shape
         q, k, v = (part.view(b, rows, -1, self.s.head_dim) for part in self.qkv(self.before(x)))
         q, k = self.q_norm(q).transpose(1, 2), self.k_norm(k).transpose(1, 2)
@@ -77,7 +81,9 @@ class Layer(nn.Module):
         keys, values = cast("Tensor", self.keys), cast("Tensor", self.values)
         keys.index_copy_(2, at, k)
         values.index_copy_(2, at, v.transpose(1, 2))
-        mixed = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, enable_gqa=True)
+        # the heads that share keys become rows: with a mask, `enable_gqa` leaves only the slowest of the backends
+        shared = q.reshape(b, self.s.kv_heads, -1, self.s.head_dim)
+        mixed = F.scaled_dot_product_attention(shared, keys, values, attn_mask=mask).reshape(q.shape)
         x = x + self.out(mixed.transpose(1, 2).reshape(b, rows, -1))
         gate, up = self.gate_up(self.after(x))
         return x + cast("Tensor", self.down(F.silu(gate) * up))
@@ -96,6 +102,7 @@ class Stack(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(Layer(s, batch, positions, fused) for _ in range(layers))
         self.norm = Norm(s.hidden, fused)
+        self.group = s.heads // s.kv_heads
         steps = 1e6 ** (-torch.arange(0, s.head_dim, 2).float() / s.head_dim)
         angles = torch.cat([torch.arange(positions).float()[:, None] * steps] * 2, -1)
         self.register_buffer("cosine", angles.cos())
@@ -104,7 +111,7 @@ class Stack(nn.Module):
 
     def forward(self, x: Tensor, at: Tensor) -> Tensor:
         """Rows [B, L, H] at positions `at` [L]."""
-        mask = cast("Tensor", self.numbers)[None] <= at[:, None]
+        mask = (cast("Tensor", self.numbers)[None] <= at[:, None]).repeat(self.group, 1)
         cosine, sine = cast("Tensor", self.cosine)[at], cast("Tensor", self.sine)[at]
         for layer in self.layers:
             x = layer(x, at, mask, cosine, sine)
@@ -153,12 +160,46 @@ class Frame(nn.Module):
         return codes.gather(-1, (best + cast("Tensor", self.noise)[:, group]).argmax(-1, keepdim=True))[:, 0]
 
 
+class CodecTransformerOnDevice(CodecTransformer):
+    """The codec's transformer with layers `hidden` wide, and its tables of positions where the weights are.
+
+    The released models' layers are narrower than the codec around them; and a copy of tables from the host in every
+    run could not be captured.
+    """
+
+    def __init__(self, s: VoiceShape, hidden: int, most_frames: int) -> None:
+        super().__init__(replace(s, latent=hidden))
+        self.input_proj, self.output_proj = nn.Linear(s.latent, hidden), nn.Linear(hidden, s.latent)
+        cosine, sine = rope_table(most_frames, s.head_dim, 10000.0)
+        self.register_buffer("cosine", cosine)
+        self.register_buffer("sine", sine)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, T, C] -> [B, T, C]; T at most `most_frames`."""
+        rows = x.shape[1]
+        rope = cast("Tensor", self.cosine)[:rows], cast("Tensor", self.sine)[:rows]
+        x = self.input_proj(x)
+        for layer in self.layers:
+            x = layer(x, rope)
+        return cast("Tensor", self.output_proj(self.norm(x)))
+
+
+def random_codec(s: VoiceShape, hidden: int, most_frames: int, device: str, dtype: torch.dtype) -> Decoder:
+    """A decoder with random weights, its transformer `hidden` wide."""
+    with torch.device(device):
+        torch.manual_seed(0)
+        decoder = Decoder(s)
+        decoder.pre_transformer = CodecTransformerOnDevice(s, hidden, most_frames)
+    return cast("Decoder", decoder.to(dtype).eval())
+
+
 def random_frame(s: Shape, batch: int, device: str, dtype: torch.dtype, *, fused: bool) -> Frame:
-    """A frame with small random weights, standing at position 0."""
-    torch.manual_seed(0)
-    frame = Frame(s, batch, fused)
-    for weight in frame.parameters():
-        if weight.ndim > 1:
-            nn.init.normal_(weight, std=0.02)
-    cast("Tensor", frame.row).normal_()
-    return cast("Frame", frame.to(device=device, dtype=dtype).eval())
+    """A frame with small random weights, standing at position 0; made on its device, where drawing them is quick."""
+    with torch.device(device):
+        torch.manual_seed(0)
+        frame = Frame(s, batch, fused)
+        for weight in frame.parameters():
+            if weight.ndim > 1:
+                nn.init.normal_(weight, std=0.02)
+        cast("Tensor", frame.row).normal_()
+    return cast("Frame", frame.to(dtype).eval())
