@@ -96,12 +96,20 @@ def _missing(backend: str) -> str | None:
 
 
 def run(case: Case, backend: str, ends: float, *, smoke: bool) -> dict[str, Any]:
-    """The case's result: all that was measured until it was through, broke, or was stopped at `ends` (monotonic, s)."""
+    """The case's result: all that was measured until it was through, broke, or was stopped at `ends` (monotonic, s).
+
+    What there is of it is printed as it grows, marked as unfinished: this process may be ended itself.
+    """
     row: dict[str, Any] = {"case": f"{backend} {case.model}", "backend": backend, **asdict(case)}
     if backend == "tensorrt":
         row["case"] += f", {case.shape}"
     else:
         del row["shape"]
+
+    def hear(found: dict[str, Any]) -> None:
+        row.update(found)
+        emit(**row, unfinished=True)
+
     whole_s = min(ends - time.monotonic(), _MOST_S)
     cut = "fault" if whole_s == _MOST_S else "missing"  # no case is broken because its stage's time is over
     last = time.monotonic() + whole_s
@@ -109,7 +117,7 @@ def run(case: Case, backend: str, ends: float, *, smoke: bool) -> dict[str, Any]
         limit_s = last - time.monotonic()
         words = [sys.executable, "-m", module, backend, case.model, case.precision, str(case.slots), case.shape]
         words += ["--budget-s", f"{limit_s - _FALL_S:.0f}", *(["--smoke"] if smoke else [])]
-        ended = follow(words, limit_s, row.update, apart=False)
+        ended = follow(words, limit_s, hear, apart=False)
         if row.pop("stopped", ended.code is None):
             return {**row, cut: f"{module} was stopped, {whole_s:.0f} s after the case began"}
         if ended.code != 0:

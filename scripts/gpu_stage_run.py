@@ -37,8 +37,10 @@ class Report:
         return self.status == "failed" or any("fault" in row for row in self.rows)
 
     def hear(self, row: dict[str, Any]) -> None:
-        """Keep a result; one with `missing` alone speaks of the stage."""
+        """Keep a result, in the place of what was there of it; one with `missing` alone speaks of the stage."""
         print(line(row), file=sys.stderr, flush=True)
+        if self.rows and self.rows[-1].get("unfinished"):
+            self.rows.pop()
         if set(row) == {"missing"}:
             self.status = "stopped" if self.rows else "missing"
             self.reason = str(row["missing"])

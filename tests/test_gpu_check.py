@@ -61,6 +61,12 @@ def test_results_are_kept_and_shown_and_chatter_is_not(run: Run, capsys: pytest.
     assert capsys.readouterr().err == '{"case": "a"}\n'
 
 
+def test_what_is_unfinished_gives_way(run: Run) -> None:
+    rows = [{"case": "a", "unfinished": True}, {"case": "a", "b": 1}, {"case": "c", "unfinished": True}]
+    report = run(f"for row in {rows!r}: print(json.dumps(row))")
+    assert report.rows == [{"stage": "some", "case": "a", "b": 1}, {"stage": "some", "case": "c", "unfinished": True}]
+
+
 def test_a_crash_costs_its_stage_only_what_comes_after(run: Run) -> None:
     report = run("print(json.dumps({'case': 'a'}), flush=True)\nsys.exit('the device fell off')")
     assert (report.status, len(report.rows), report.broken) == ("failed", 1, True)
@@ -195,7 +201,9 @@ def test_a_case_that_dies_keeps_what_it_had_told(modules: Callable[..., None]) -
     }  # fmt: skip
 
 
-def test_a_case_that_is_stopped_keeps_what_it_had_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_case_that_is_stopped_keeps_what_it_had_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def stopped(_words: list[str], _limit_s: float, hear: Callable[[dict[str, float]], None], apart: bool) -> Ended:
         hear({"frame_ms": 2.0})
         return Ended(None, "")
@@ -205,6 +213,7 @@ def test_a_case_that_is_stopped_keeps_what_it_had_told(monkeypatch: pytest.Monke
     row = gpu_engine.run(Case("0.6b", "int4", 4), "cuda", 30.0, smoke=True)
     assert (row["frame_ms"], row["missing"]) == (2.0, "scripts.gpu_case was stopped, 30 s after the case began")
     assert not {"fault", "shape"} & set(row)
+    assert json.loads(capsys.readouterr().out)["unfinished"] is True
     row = gpu_engine.run(Case("0.6b", "int4", 4), "cuda", 400.0, smoke=True)  # its own limit, not its stage's end
     assert (row["frame_ms"], row["fault"]) == (2.0, "scripts.gpu_case was stopped, 150 s after the case began")
 
