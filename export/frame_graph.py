@@ -49,7 +49,7 @@ def build_frame_graph(g: GraphBuilder, low: Lowering, plan: FramePlan) -> None:
     with g.scope("talker"):
         state = run_talker(g, low, plan)
         logits = talker_logits(g, low, plan, state)
-        code = first_code(g, plan, logits, noise[0])
+        code = first_code(g, low, plan, logits, noise[0])
 
     first = low.widen(g.op("Gather", embedding, code))
     with g.scope("predictor"):
@@ -138,7 +138,7 @@ def present_cache(
     g.output(value, FrameOutputs.present_value(layer), low.cache_dtype, shape)
 
 
-def first_code(g: GraphBuilder, plan: FramePlan, logits: str, noise: str) -> str:
+def first_code(g: GraphBuilder, low: Lowering, plan: FramePlan, logits: str, noise: str) -> str:
     """Code 0, i64 [B, 1], from the talker's logits [B, V]."""
     config = plan.config
     allowed = np.zeros((1, config.vocab_size), np.float32)
@@ -150,7 +150,7 @@ def first_code(g: GraphBuilder, plan: FramePlan, logits: str, noise: str) -> str
     penalised = penalise(g, logits, FrameInputs.SEEN, FrameInputs.REPETITION_PENALTY)
     bias = g.op("Add", g.const(allowed, np.float32), g.op("Mul", FrameInputs.END_BIAS, g.const(is_end, np.float32)))
     scores = g.op("Unsqueeze", g.op("Add", penalised, bias), g.ints(1))
-    return draw(g, scores, wish, noise, plan.max_top_k)
+    return draw(g, low, scores, wish, noise, plan.max_top_k)
 
 
 class _Predictor:
@@ -180,7 +180,7 @@ class _Predictor:
                     [self._config.vocab_size], self._config.hidden_size, self._plan.head_precision,
                 )  # fmt: skip
                 logits = self._low.linear(hidden, head)
-                codes.append(draw(g, logits, self._wish, noise[index], self._plan.max_top_k))
+                codes.append(draw(g, self._low, logits, self._wish, noise[index], self._plan.max_top_k))
                 source = f"talker.code_predictor.model.codec_embedding.{index}.weight"
                 table = embedding_table(
                     g, self._low, self._plan, source, f"predictor.embedding.{index}", self._config.vocab_size

@@ -111,6 +111,10 @@ class Lowering(Protocol):
         """The exact (erf) form."""
         ...
 
+    def sums_before(self, x: str, count: int) -> str:
+        """For each of the `count` values along the last axis the sum of those before it."""
+        ...
+
     def attention(self, q: str, k: str, v: str, heads: Heads, cache: Cache) -> tuple[str, str, str]:
         """Causal attention with rotary positions; returns output, present key, present value."""
         ...
@@ -181,6 +185,10 @@ class OrtLowering:
     def gelu(self, x: str) -> str:
         """Gelu."""
         return self._g.op("Gelu", x, domain=MICROSOFT)
+
+    def sums_before(self, x: str, count: int) -> str:
+        """CumSum."""
+        return self._g.op("CumSum", x, self._g.const(2, np.int64), exclusive=1)
 
     def attention(self, q: str, k: str, v: str, heads: Heads, cache: Cache) -> tuple[str, str, str]:
         """GroupQueryAttention; in place where the caller binds past and present to the same memory."""

@@ -161,6 +161,15 @@ class TensorRtLowering:
         half = g.op("Mul", x, g.const(0.5, np.float32))
         return g.op("Mul", half, g.op("Add", error, g.const(1.0, np.float32)))
 
+    def sums_before(self, x: str, count: int) -> str:
+        """Sums under a triangle: TensorRT 10.3 has no layer for CumSum and makes a loop of it, one trip for each value.
+
+        No matrix product, whose factors TensorRT may shorten (TF32).
+        """
+        g = self._g
+        before = g.const(np.tril(np.ones((count, count)), -1), np.float32)
+        return g.op("ReduceSum", g.op("Mul", g.op("Unsqueeze", x, g.ints(-2)), before), g.ints(-1), keepdims=0)
+
 
 def _above_zero(scale: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
     """Scales that a narrow type rounded to zero become its smallest step."""

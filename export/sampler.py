@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from export.graph import GraphBuilder
+from export.lowering import Lowering
 
 NEVER: Final = -1e30  # a logit that cannot win, yet stays finite through the arithmetic
 
@@ -39,12 +40,12 @@ def wishes(g: GraphBuilder, temperature: str, top_k: str, top_p: str, stage: int
     return Wishes(column(temperature), column(top_p), bias)
 
 
-def draw(g: GraphBuilder, logits: str, wish: Wishes, noise: str, max_top_k: int) -> str:
+def draw(g: GraphBuilder, low: Lowering, logits: str, wish: Wishes, noise: str, max_top_k: int) -> str:
     """A code per slot, i64 [B, 1], from logits [B, 1, V] and noise [B, 1, K]."""
     with g.scope("draw"):
         best, codes = g.ops("TopK", logits, g.ints(max_top_k), outputs=2, axis=-1, largest=1, sorted=1)
         scaled = g.op("Add", g.op("Div", best, wish.temperature), wish.rank_bias)
-        mass_before = g.op("CumSum", g.op("Softmax", scaled, axis=-1), g.const(2, np.int64), exclusive=1)
+        mass_before = low.sums_before(g.op("Softmax", scaled, axis=-1), max_top_k)
         inside = g.op("Less", mass_before, wish.top_p)
         nucleus = g.op("Where", inside, scaled, g.const(NEVER, np.float32))
         rank = g.op("ArgMax", g.op("Add", nucleus, noise), axis=-1, keepdims=1)

@@ -51,7 +51,7 @@ def build_talker_graph(g: GraphBuilder, low: Lowering, plan: FramePlan) -> None:
     with g.scope("talker"):
         state = run_talker(g, low, plan)
         logits = talker_logits(g, low, plan, state)
-        code = first_code(g, plan, logits, g.slice(noise, 1, 0, 1))
+        code = first_code(g, low, plan, logits, g.slice(noise, 1, 0, 1))
     row = low.widen(g.op("Gather", table, code))
     remember_code(g, plan, code)
     g.output(g.op("Concat", state, row, axis=1), TalkerStepOutputs.PREDICTOR_ROWS, f32, ("B", 2, hidden))
@@ -77,7 +77,7 @@ def build_step_graph(g: GraphBuilder, low: Lowering, plan: FramePlan) -> None:
     with g.scope("predictor"):
         logits = low.widen(g.op("MatMul", low.narrow(_last_state(g, low, plan)), head))
         wish = wishes(g, FrameInputs.TEMPERATURE, FrameInputs.TOP_K, FrameInputs.TOP_P, 1, plan.max_top_k)
-        code = draw(g, logits, wish, g.op("Gather", noise, StepInputs.GROUP, axis=1), plan.max_top_k)
+        code = draw(g, low, logits, wish, g.op("Gather", noise, StepInputs.GROUP, axis=1), plan.max_top_k)
     row = low.widen(g.op("Gather", table, code))
     g.output(g.op("Add", StepInputs.ROW_SUM, row), StepOutputs.NEXT_ROW_SUM, f32, ("B", 1, hidden))
     g.output(code, StepOutputs.CODE, np.int64, ("B", 1))

@@ -156,7 +156,6 @@ RULES: Final[dict[str, Rule]] = {
     "Concat": Rule((8, 5), NUMBERS),
     "Conv": Rule((8, 5), FLOATS, (constant(1, 2),)),
     "Cos": Rule((8, 5), WIDE),
-    "CumSum": Rule((8, 5), WIDE, (constant(1),), INDEX),
     "DequantizeLinear": Rule((10, 0), frozenset({INT4, INT8, FP8}), (_dequantize,), FLOATS),
     "Div": Rule((8, 5), WIDE),
     "Equal": Rule((8, 5), NUMBERS),

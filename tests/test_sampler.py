@@ -7,7 +7,10 @@ import numpy.typing as npt
 import onnxruntime as ort
 import pytest
 
+from export.attention_tensorrt import AttentionForm
 from export.graph import GraphBuilder
+from export.lowering import Lowering, OrtLowering
+from export.lowering_tensorrt import TensorRtLowering
 from export.payload import Payload
 from export.sampler import draw, penalise, wishes
 
@@ -15,8 +18,16 @@ VOCABULARY, WIDTH = 20, 12
 Floats = npt.NDArray[np.float32]
 
 
-@pytest.fixture(scope="module")
-def sampler() -> ort.InferenceSession:
+def for_onnxruntime(g: GraphBuilder) -> Lowering:
+    return OrtLowering(g)
+
+
+def for_tensorrt(g: GraphBuilder) -> Lowering:
+    return TensorRtLowering(g, AttentionForm.ROWS, np.float16)
+
+
+@pytest.fixture(scope="module", params=[for_onnxruntime, for_tensorrt])
+def sampler(request: pytest.FixtureRequest) -> ort.InferenceSession:
     g = GraphBuilder("sampler", Payload())
     g.input("logits", np.float32, ("B", VOCABULARY))
     g.input("seen", np.float32, ("B", VOCABULARY))
@@ -27,7 +38,7 @@ def sampler() -> ort.InferenceSession:
     g.input("noise", np.float32, ("B", 1, WIDTH))
     wish = wishes(g, "temperature", "top_k", "top_p", 1, WIDTH)
     scores = g.op("Unsqueeze", penalise(g, "logits", "seen", "penalty"), g.ints(1))
-    g.output(draw(g, scores, wish, "noise", WIDTH), "code", np.int64, ("B", 1))
+    g.output(draw(g, request.param(g), scores, wish, "noise", WIDTH), "code", np.int64, ("B", 1))
     return ort.InferenceSession(g.model("none").SerializeToString())
 
 

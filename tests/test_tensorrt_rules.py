@@ -104,6 +104,7 @@ def one_node(fill: Fill, opset: int = 24) -> ModelProto:
     ("fill", "said"),
     [
         (lambda g: g.op("Swish", "x"), "not known"),
+        (lambda g: g.op("CumSum", "x", g.const(3, np.int64)), "not known"),
         (lambda g: g.op("Gelu", "x", domain="com.microsoft"), "not known"),
         (lambda g: g.op("Softmax", "h", axis=-1), "type FLOAT16"),
         (lambda g: g.op("Attention", "x", "x", "x"), "give scale"),
