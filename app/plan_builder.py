@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Protocol
@@ -130,10 +131,11 @@ def make_plan_builder(config: Config, tell: Callable[[str], None]) -> Builder | 
 def _lacks(bundle: str, config: Config) -> bool:
     from engines.device_facts import device_facts  # loads what runs graphs, which the start need not wait for
 
-    try:
-        return device_facts(Path(bundle), engine_config(config)).backend != "tensorrt"
+    try:  # no other backend: to ask for it may take memory of the device, which the builder will want
+        device_facts(Path(bundle), replace(engine_config(config), backend="tensorrt"))
     except SpeechError:
-        return True  # TensorRT and nothing else is wanted, or the bundle is bad, which the builder will say
+        return True  # or the bundle is bad, which the builder will say
+    return False
 
 
 def _reason(last: BuilderLine, code: int) -> str:

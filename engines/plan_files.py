@@ -112,20 +112,26 @@ def plans(cache: Path) -> Iterator[Plan]:
             continue
 
 
+def plans_of(cache: Path, bundle: str) -> list[Plan]:
+    """Every plan of a bundle (`bundle_hash`), whether or not it serves here. Raises `PlanError` where there is none."""
+    found = [plan for plan in plans(cache) if plan.about.key.bundle == bundle]
+    if not found:
+        raise PlanError(f"there is no TensorRT plan for this bundle in {cache}; {REMEDY}")
+    return found
+
+
 def find_plan(cache: Path, key: PlanKey, sizes: PlanSizes) -> Plan:
     """The smallest plan that serves. Raises `PlanError` saying what is different of the nearest one."""
     refused: list[tuple[int, list[str], Plan]] = []
     serving: list[Plan] = []
-    for plan in plans(cache):
+    for plan in plans_of(cache, key.bundle):
         why = differences(plan.about, key, sizes)
-        if not why:
-            serving.append(plan)
-        elif plan.about.key.bundle == key.bundle:
+        if why:
             refused.append((len(why), why, plan))
+        else:
+            serving.append(plan)
     if serving:
         return min(serving, key=lambda plan: msgspec.structs.astuple(plan.about.sizes))
-    if not refused:
-        raise PlanError(f"there is no TensorRT plan for this bundle in {cache}; {REMEDY}")
     _, why, plan = min(refused, key=lambda entry: entry[0])
     raise PlanError(f"the TensorRT plan {plan.folder.name} does not serve: {', '.join(why)}; {REMEDY}")
 

@@ -169,11 +169,13 @@ def test_a_closed_engine_holds_no_graph_though_nothing_is_collected(
         gc.enable()
 
 
-def test_a_gpu_that_fails_is_a_reason_too(
-    bundle: Bundle, gpu: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_gpu_that_fails_is_a_reason_too_but_is_not_asked_without_a_plan(
+    bundle: Bundle, tiny_checkpoint: Path, gpu: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken() -> FakeCuda:
         raise GpuError("install an NVIDIA driver")
 
     monkeypatch.setattr(tensorrt_stages, "CudaApi", broken)
+    assert "TensorRT: there is no TensorRT plan" in choose_backend(bundle, with_plans(tmp_path)).sentence
+    write_matching_plan(bundle, tiny_checkpoint, tmp_path)
     assert "TensorRT: install an NVIDIA driver" in choose_backend(bundle, with_plans(tmp_path)).sentence

@@ -19,6 +19,8 @@ from app.config import Config
 from app.plan_builder import MakePlanBuilder, PlanBuilder, make_plan_builder
 from app.plans import PATIENCE_S
 from app.systemd_notify import SystemdNotify
+from engines import backends
+from engines.backends import BackendName
 from engines.errors import GpuError
 from engines.plan_files import plans
 from tests.daemon_rig import Client, ServedFakeEngine, fakes, get, play, serving, settings, turn_until
@@ -172,6 +174,21 @@ def test_who_has_a_builder(
     monkeypatch.setattr(plan_builder, "find_spec", lambda name: object() if installed else None)
     monkeypatch.setattr(plan_builder, "check_gpu", check)
     assert (make_plan_builder(settings(**sections), lambda line: None) is not None) == made
+
+
+def test_whether_a_plan_is_lacking_is_asked_of_tensorrt_alone(
+    tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look at ONNX Runtime on CUDA would take memory of the device for as long as the daemon lives."""
+    asked: list[str] = []
+    monkeypatch.setattr(backends, "check_gpu", lambda: None)
+    monkeypatch.setattr(backends, "cuda_fault", lambda: asked.append("cuda"))
+    monkeypatch.setitem(sys.modules, "tensorrt", None)
+    builder = PlanBuilder(settings(), lambda line: None, build_words)
+    assert asyncio.run(builder.lacks(str(tiny_bundle)))
+    monkeypatch.setitem(backends._BEST_FIRST, BackendName.TENSORRT, lambda bundle, config: None)
+    assert not asyncio.run(builder.lacks(str(tiny_bundle)))
+    assert not asked
 
 
 # -- the builder's process -------------------------------------------------------------------------------------------
