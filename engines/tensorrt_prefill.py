@@ -41,6 +41,7 @@ class PromptPieces:
         for slot in range(slots):
             context = engine.context(scratch, {"S": 1}, stream)
             context.bind(self._inputs.addresses | talker.addresses(slot))
+            context.enqueue(stream)  # its first run settles what later ones rely on; no row of it will be read
             self._contexts.append(context)
 
     def close(self) -> None:

@@ -1,0 +1,113 @@
+"""A TensorRT engine that opens and closes: what is settled first, what fails midway, what it lets go of and when."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+from engines.engine import SpeechEngine
+from engines.errors import DeviceError
+from engines.plan_files import Plan
+from engines.plan_set import PlanGraph
+from engines.tensorrt_stages import NO_GRAPH, open_tensorrt
+from export.attention_tensorrt import AttentionForm
+from export.tensorrt import FrameShape
+from tests.fake_cuda import FakeCuda
+from tests.fake_tensorrt import FakeEngine, FakeLoader
+from tests.tensorrt_rig import (
+    CONFIG,
+    ROWS_STEPPED,
+    SLOTS,
+    Plans,
+    Voice,
+    check,
+    hear,
+    open_engine,
+    speak_alone,
+    start,
+    write_voice,
+)
+
+
+@pytest.fixture(scope="module")
+def voice(tmp_path_factory: pytest.TempPathFactory) -> Voice:
+    return write_voice(tmp_path_factory.mktemp("opening"))
+
+
+@pytest.fixture(scope="module")
+def plans(voice: Voice, tmp_path_factory: pytest.TempPathFactory) -> Plans:
+    return Plans(voice, tmp_path_factory)
+
+
+def test_every_slot_has_run_a_prompt_before_the_first_listener_comes(voice: Voice, plans: Plans) -> None:
+    cuda = FakeCuda()
+    stages = open_tensorrt(plans[ROWS_STEPPED], voice.bundle.manifest, CONFIG, cuda, FakeLoader(cuda))
+    assert len(cuda.called("prefill")) == SLOTS
+    stages.close()
+
+
+@pytest.mark.parametrize(("stage", "refused"), [("the talker", "talker"), ("the codec", "clear")])
+def test_what_cannot_be_recorded_goes_on_piece_by_piece(
+    voice: Voice, plans: Plans, caplog: pytest.LogCaptureFixture, stage: str, refused: str
+) -> None:
+    cuda = FakeCuda()
+    cuda.fails = lambda what: cuda.recording and what == refused
+    engine = open_engine(voice, plans[ROWS_STEPPED], cuda)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{stage} cannot be recorded as one sequence (the fake device fails in {refused}); it goes on piece by piece,"
+        " slower"
+    ]
+    check(engine, speak_alone(voice))
+    assert len(cuda.called("abandon_recording")) == 1
+    assert cuda.called("launch"), "the other stage is recorded"
+
+
+@pytest.mark.parametrize("what", ["upload", "talker", "codec", "stream"])
+def test_what_cannot_be_opened_gives_everything_back(voice: Voice, plans: Plans, what: str) -> None:
+    cuda = FakeCuda()
+    cuda.fails = lambda called: called == what
+    with pytest.raises(DeviceError, match=f"fails in {what}"):
+        open_engine(voice, plans[ROWS_STEPPED], cuda)
+    assert len(cuda.called("close")) == 1
+
+
+class WatchedLoader(FakeLoader):
+    """Notes what CUDA was asked for by the time an engine goes."""
+
+    def __init__(self, cuda: FakeCuda) -> None:
+        super().__init__(cuda)
+        self.watched = cuda
+        self.gone: list[list[str]] = []
+        self.loaded: list[weakref.finalize[[], FakeEngine]] = []
+
+    def load(self, plan: Plan, graph: PlanGraph) -> FakeEngine:
+        engine = super().load(plan, graph)
+        self.loaded.append(weakref.finalize(engine, self._note))
+        return engine
+
+    def _note(self) -> None:
+        self.gone.append([call.what for call in self.watched.called("end_work", "close")])
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize("shape", FrameShape)
+def test_a_closed_engine_lets_its_weights_go_before_the_memory_and_though_nothing_is_collected(
+    voice: Voice, plans: Plans, monkeypatch: pytest.MonkeyPatch, shape: FrameShape, recorded: bool
+) -> None:
+    monkeypatch.setenv(NO_GRAPH, "" if recorded else "1")
+    cuda = FakeCuda(eager=False)
+    loader = WatchedLoader(cuda)
+    gc.disable()
+    try:
+        stages = open_tensorrt(plans[AttentionForm.ROWS, shape], voice.bundle.manifest, CONFIG, cuda, loader)
+        with SpeechEngine(voice.bundle, stages, CONFIG) as engine:
+            del stages
+            hear(start(engine, 1))
+            assert all(loaded.alive for loaded in loader.loaded)
+        talking, codec = ["end_work"], ["end_work", "end_work"]
+        assert sorted(loader.gone) == [talking] * (len(loader.loaded) - 1) + [codec]
+        assert cuda.calls[-1].what == "close"
+    finally:
+        gc.enable()
