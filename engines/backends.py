@@ -6,6 +6,7 @@ is used; a fallback is never silent. Knows: the order of preference, who to ask.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -96,6 +97,7 @@ def open_stages(bundle: Bundle, config: EngineConfig) -> Stages:
             if config.backend != AUTO or backend.name is BackendName.CPU:
                 raise
             failed[backend.name] = str(error)  # not the error, which holds what was opened so far
+        gc.collect()  # what of that holds itself goes too: the next needs the memory
 
 
 def _open(backend: Backend, bundle: Bundle, config: EngineConfig) -> Stages:

@@ -125,6 +125,7 @@ class FakeCuda(CudaApi):
     def close(self) -> None:
         assert not self._recordings, "work is being recorded"
         self._note("close")
+        self._sequences.clear()
 
     # -- work -------------------------------------------------------------------------------------------------------
 

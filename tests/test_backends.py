@@ -20,13 +20,14 @@ from engines.contract import SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
 from engines.errors import BundleError, DeviceError, EngineClosedError, GpuError, NoGpuError
 from engines.plan_files import Plan, bundle_hash, write_plan_set
-from engines.plan_set import PlanKey
+from engines.plan_set import PlanGraph, PlanKey
 from engines.runner_ort import OrtRunner
+from engines.tensorrt_stages import NO_GRAPH
 from export.attention_tensorrt import AttentionForm
 from export.lowering import Precision
 from export.tensorrt import FrameShape, TensorRtChoice, read_source
 from tests.fake_cuda import FakeCuda
-from tests.fake_tensorrt import FakeLoader
+from tests.fake_tensorrt import FakeEngine, FakeLoader
 from tests.tensorrt_plan import write_plan
 
 CONFIG = EngineConfig(slots=2, positions=48, prefill_rows=16, codec_chunk_frames=4, precision="fp32")
@@ -125,19 +126,32 @@ def test_a_plan_that_serves_is_spoken_with(
     assert np.array_equal(on_tensorrt, on_processor)
 
 
+@pytest.mark.parametrize("no_graph", ["", "1"])
 def test_a_plan_that_cannot_be_opened_gives_way_and_says_why(
-    bundle: Bundle, tiny_checkpoint: Path, gpu: FakeCuda, tmp_path: Path
+    bundle: Bundle, tiny_checkpoint: Path, gpu: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_graph: str
 ) -> None:
+    engines = list[weakref.ref[FakeEngine]]()
+
+    class Watched(FakeLoader):
+        def load(self, plan: Plan, graph: PlanGraph) -> FakeEngine:
+            engine = super().load(plan, graph)
+            engines.append(weakref.ref(engine))
+            return engine
+
+    monkeypatch.setattr(sys.modules["engines.tensorrt_engine"], "TensorRtLoader", lambda: Watched(gpu))
+    monkeypatch.setenv(NO_GRAPH, no_graph)
     write_matching_plan(bundle, tiny_checkpoint, tmp_path)
     gpu.fails = lambda what: what == "codec"  # the talker is open by then
-    with pytest.raises(DeviceError, match="fails in codec"):
-        SpeechEngine.open(bundle.path, with_plans(tmp_path, backend="tensorrt"))
-    assert len(gpu.called("close")) == 1
     with SpeechEngine.open(bundle.path, with_plans(tmp_path)) as engine:
         assert engine.falls_back
+        assert len(engines) == 4
+        assert not any(left() for left in engines), "the processor's graphs do not lie beside them"
         assert engine.sentence.startswith(
             "speaking with ONNX Runtime on the processor (TensorRT: the fake device fails"
         )
+    assert len(gpu.called("close")) == 1
+    with pytest.raises(DeviceError, match="fails in codec"):
+        SpeechEngine.open(bundle.path, with_plans(tmp_path, backend="tensorrt"))
     assert len(gpu.called("close")) == 2
 
 
