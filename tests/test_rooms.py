@@ -14,7 +14,7 @@ ALLOWED = {
         "engines.gpu_presence", "engines.voice_files",
     },
     "export": {
-        "engines.manifest", "engines.step_names", "engines.plan_files", "engines.errors",
+        "engines.manifest", "engines.step_names", "engines.plan_set", "engines.plan_files", "engines.errors",
         "engines.cuda_api",  # the one border to CUDA; engines are tried where they are built
     },
     "engines": set[str](),
