@@ -189,6 +189,8 @@ class CodecTrainer:
             if self.spent - saved > self.plan.save_every or self.spent >= self.plan.budget:
                 saved = self.spent
                 save(path, self.state())
+        self.encoder.requires_grad_(True)  # the last phase froze one of the two; whoever trains on decides anew
+        self.decoder.requires_grad_(True)
         self.install_books()
         save(path, self.state())
 
