@@ -28,7 +28,7 @@ from export.train.training_state import LEAST, rate_at, save
 
 CPU = torch.device("cpu")
 WARM_UP = 50  # steps
-ENDS = {"free": 0.3, "coded": 0.65, "decoder": 0.87, "encoder": 1.0}  # of the phases, as shares of the budget
+ENDS = {"free": 0.33, "coded": 0.71, "decoder": 0.94, "encoder": 1.0}  # of the phases, as shares of the budget
 FLOOR, CLEAN_FLOOR = 1e-2, 1e-3  # of magnitudes in the loss; from the decoder's phase on, silences count
 
 
