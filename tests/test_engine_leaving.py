@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -123,8 +124,15 @@ def test_a_failure_in_the_codec_is_its_own(stage: Stage) -> None:
 
 
 def test_a_failure_in_a_step_ends_the_engine_and_says_why(stage: Stage) -> None:
-    once(stage.frame, 12, fake_voice.fail)
+    all_in = threading.Event()
+
+    def fail() -> None:
+        assert all_in.wait(SOON)
+        fake_voice.fail()
+
+    once(stage.frame, 12, fail)
     everyone = [stage.say(150, seed=seed) for seed in range(4)]
+    all_in.set()
     for utterance in everyone:
         outcome = utterance.outcome.result(SOON)
         assert (outcome.end, outcome.error) == (End.ERROR, "the engine failed: out of smoke")
