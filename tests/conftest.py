@@ -12,6 +12,7 @@ from export.exporter import export_checkpoint
 from tests.cli_rig import Speak
 from tests.engine_rig import Stage
 from tests.service_manager import Manager
+from tests.tensorrt_rig import Plans, Voice, write_voice
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
 
@@ -34,6 +35,18 @@ def tiny_bundle(tiny_checkpoint: Path) -> Path:
     bundle = tiny_checkpoint.with_name("tiny-bundle")
     export_checkpoint(tiny_checkpoint, bundle)
     return bundle
+
+
+@pytest.fixture(scope="session")
+def voice(tmp_path_factory: pytest.TempPathFactory) -> Voice:
+    """A tiny voice for TensorRT's side, where a module has none of its own."""
+    return write_voice(tmp_path_factory.mktemp("voice"))
+
+
+@pytest.fixture(scope="session")
+def plans(voice: Voice, tmp_path_factory: pytest.TempPathFactory) -> Plans:
+    """Its plans."""
+    return Plans(voice, tmp_path_factory)
 
 
 @pytest.fixture

@@ -27,18 +27,7 @@ from tests.tensorrt_rig import (
     open_engine,
     speak_alone,
     start,
-    write_voice,
 )
-
-
-@pytest.fixture(scope="module")
-def voice(tmp_path_factory: pytest.TempPathFactory) -> Voice:
-    return write_voice(tmp_path_factory.mktemp("opening"))
-
-
-@pytest.fixture(scope="module")
-def plans(voice: Voice, tmp_path_factory: pytest.TempPathFactory) -> Plans:
-    return Plans(voice, tmp_path_factory)
 
 
 def test_every_slot_has_run_a_prompt_before_the_first_listener_comes(voice: Voice, plans: Plans) -> None:

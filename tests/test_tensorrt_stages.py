@@ -35,18 +35,7 @@ from tests.tensorrt_rig import (
     open_engine,
     speak_alone,
     start,
-    write_voice,
 )
-
-
-@pytest.fixture(scope="module")
-def voice(tmp_path_factory: pytest.TempPathFactory) -> Voice:
-    return write_voice(tmp_path_factory.mktemp("stages"))
-
-
-@pytest.fixture(scope="module")
-def plans(voice: Voice, tmp_path_factory: pytest.TempPathFactory) -> Plans:
-    return Plans(voice, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
