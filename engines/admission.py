@@ -8,11 +8,14 @@ The talker owes each stream a frame every `frame_ms`, all in one step; the codec
 must do so within a share of the time, since costs vary, and either is slower while the other is at work. In a burst
 both always are. In the long run the talker rests for a part of the time, in which the codec is faster; then it must
 have more time to spare, since its calls hold each other up, and small ones cost more.
+
+And all of this must hold should the device become slower after people were let in, for those who are not yet ahead of
+their listeners: the others live on what they have in hand. So fewer are let in at one moment than one after another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +24,9 @@ from engines.chunk_policy import COMPANY, Costs
 SHARE: Final = 0.85
 """Of the time, that the talker, or in a burst the codec, may be busy."""
 _CODEC_SHARE: Final = 0.75  # that the codec may in the long run
+SLOWDOWN: Final = 1.5
+"""What costs may become to those already let in, times what they were: a machine shared with others fell to 60 to 70 %
+of its speed, for seconds (docs/LOG.md, 2026-11-21)."""
 BLOCK_FRAMES: Final = 8
 """Of each stream in a codec call under load: what is gathered when many speak."""
 
@@ -36,15 +42,32 @@ class DeviceCosts:
     step_ms_of: Mapping[int, float]
     """The duration of a step beside codec calls, by the streams in it; empty where nothing was measured."""
 
+    def slower(self, times: float) -> DeviceCosts:
+        """The same on a device on which everything takes so many times as long."""
+        steps_ms = {streams: times * ms for streams, ms in self.step_ms_of.items()}
+        return DeviceCosts(self.codec.codec_slower(times), self.codec_alone.codec_slower(times), steps_ms)
 
-def real_time_streams(costs: DeviceCosts, slots: int, *, batching: bool) -> int:
-    """The most streams, 1 to `slots`; `batching`: whether the codec serves several in one call.
 
-    Sizes of steps that were not measured lie on a line between the nearest that were. Where no step was measured,
-    nothing is known, and the answer is all slots.
+def real_time_streams(costs: DeviceCosts, slots: int, *, batching: bool, ahead: float = 0.0) -> int:
+    """The most streams, 1 to `slots`, that can speak at once.
+
+    `batching`: whether the codec serves several in one call; `ahead`: of those who speak, as many as need no reserve
+    (`streams_ahead`). Sizes of steps that were not measured lie on a line between the nearest that were. Where no step
+    was measured, nothing is known, and the answer is all slots.
     """
     if not costs.step_ms_of:
         return slots
+    reserved = _held(costs.slower(SLOWDOWN), slots, batching)
+    return int(min(reserved + ahead, _held(costs, slots, batching)))
+
+
+def streams_ahead(in_hand_ms: Iterable[float], comfortable_ms: float) -> float:
+    """How many streams, parts of one included, are ahead of their listeners; who has `comfortable_ms` is in whole."""
+    return sum(1.0 if ms >= comfortable_ms else max(ms / comfortable_ms, 0.0) for ms in in_hand_ms)
+
+
+def _held(costs: DeviceCosts, slots: int, batching: bool) -> int:
+    """The most streams at just these costs, 1 to `slots`."""
     frames = BLOCK_FRAMES * (COMPANY if batching else 1.0)
     codec_ms, alone_ms = (of.codec_frame_ms + of.codec_call_ms / frames for of in (costs.codec, costs.codec_alone))
     most = max(1, min(slots, int(SHARE * costs.codec.frame_ms / max(codec_ms, 1e-9))))

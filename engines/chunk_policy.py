@@ -18,7 +18,7 @@ block is large enough: the ceiling is taken, which wastes least.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Final
 
@@ -57,6 +57,10 @@ class Costs:
         frames = max(speaking, 1)
         calls = max(frames / COMPANY, 1.0) if batching else frames
         return Costs(self.frame_ms, self.step_ms, self.codec_call_ms * calls, self.codec_frame_ms * frames)
+
+    def codec_slower(self, times: float) -> Costs:
+        """The same costs with a codec that takes so many times as long."""
+        return replace(self, codec_call_ms=times * self.codec_call_ms, codec_frame_ms=times * self.codec_frame_ms)
 
 
 def widest_block(costs: Costs, call_ms: float, ceiling: int) -> int:

@@ -20,7 +20,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from engines.admission import DeviceCosts, step_ms
@@ -144,7 +143,7 @@ class CostModel:
     def device(self) -> DeviceCosts:
         """What admission goes by."""
         with self._lock:
-            alone = _codec_slower(self._line(), max(self._codec_slower, 1.0))
+            alone = self._line().codec_slower(max(self._codec_slower, 1.0))
             steps_ms = {streams: ms * self._slower for streams, ms in self._run_ms.items()}
             return DeviceCosts(self._cautious(), alone, steps_ms)
 
@@ -154,7 +153,7 @@ class CostModel:
         frames, ms = self._crowded_call
         if known_ms := costs.codec_ms(frames):
             slower = max(slower, ms / known_ms)
-        return _codec_slower(costs, slower)
+        return costs.codec_slower(slower)
 
     def _line(self) -> Costs:
         """The lock is held."""
@@ -168,15 +167,11 @@ class CostModel:
         shape = Costs(self._frame_ms, step_ms, max(t - slope * n, 0.0) / weight, slope)
         calls, frames, ms = self._recent
         expected_ms = calls * shape.codec_call_ms + frames * shape.codec_frame_ms
-        return _codec_slower(shape, ms / expected_ms if expected_ms > _LEAST_MS else 1.0)
+        return shape.codec_slower(ms / expected_ms if expected_ms > _LEAST_MS else 1.0)
 
 
 def _fade(sums: list[float], kept: float, new: Sequence[float]) -> list[float]:
     return [kept * old + value for old, value in zip(sums, new, strict=True)]
-
-
-def _codec_slower(costs: Costs, times: float) -> Costs:
-    return replace(costs, codec_call_ms=times * costs.codec_call_ms, codec_frame_ms=times * costs.codec_frame_ms)
 
 
 def _toward(believed: float, seen: float) -> float:

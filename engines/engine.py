@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-from engines.admission import real_time_streams
+from engines.admission import real_time_streams, streams_ahead
 from engines.backends import open_stages
 from engines.bundle import Bundle, open_bundle
 from engines.codec_loop import CodecLoop
@@ -164,16 +164,17 @@ class SpeechEngine:
     def statistics(self) -> EngineStatistics:
         """A snapshot."""
         costs, runaways = self._costs.snapshot(), self._tally.counts()
+        seated = [utterance for _, utterance in self._scheduler.seated()]
         return EngineStatistics(
             slots=self._config.slots,
-            speaking=len(self._scheduler.seated()),
+            speaking=len(seated),
             waiting=len(self._scheduler.waiting()),
             step_ms=costs.step_ms,
             codec_call_ms=costs.codec_call_ms,
             codec_frame_ms=costs.codec_frame_ms,
             busy_s=max(self._talker_worker.busy_s, self._codec_worker.busy_s),
             failure=self._failure,
-            real_time_streams=self._held(),
+            real_time_streams=self._held(seated),
             runaways_retried=runaways.retried,
             runaways_ended=runaways.ended,
             runs_on=self.sentence,
@@ -224,9 +225,14 @@ class SpeechEngine:
         """Workers hold no loop themselves, so that the stages in it go with `close`."""
         return self._loops[loop].tick()
 
-    def _held(self) -> int:
-        """Real-time utterances this device holds, by what it costs now."""
-        return real_time_streams(self._costs.device(), self._config.slots, batching=self._config.codec_batching)
+    def _held(self, seated: Iterable[LiveUtterance]) -> int:
+        """Real-time utterances this device holds, by what it costs now and by how far those seated are ahead."""
+        now, rate_hz = self._clock(), self._bundle.manifest.frame.sample_rate_hz
+        in_hand_ms = [1000.0 * one.progress.in_hand_s(now, rate_hz) for one in seated if one.realtime]
+        ahead = streams_ahead(in_hand_ms, 1000.0 * self._config.comfortable_s)
+        return real_time_streams(
+            self._costs.device(), self._config.slots, batching=self._config.codec_batching, ahead=ahead
+        )
 
     def _check_bounds(self, request: SpeechRequest) -> None:
         if request.max_frames is not None and request.max_frames < 1:

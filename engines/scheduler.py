@@ -10,18 +10,21 @@ call), how much the device holds.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from engines.errors import EngineBusyError, EngineClosedError
 from engines.utterance import LiveUtterance
+
+Held = Callable[[Sequence[LiveUtterance]], int]
+"""How many real-time utterances the device holds now, beside and with those seated."""
 
 
 class Scheduler:
     """Bounded waiting line and slots."""
 
-    def __init__(self, slots: int, max_waiting: int, held: Callable[[], int] | None = None) -> None:
-        """`held`: how many real-time utterances the device holds now; None: as many as there are slots."""
-        self._held = held or (lambda: slots)
+    def __init__(self, slots: int, max_waiting: int, held: Held | None = None) -> None:
+        """`held`: see there; None: as many as there are slots."""
+        self._held = held or (lambda _: slots)
         self._max_waiting = max_waiting
         self._lock = threading.Lock()
         self._seats: list[LiveUtterance | None] = [None] * slots
@@ -34,11 +37,11 @@ class Scheduler:
         with self._lock:
             if self._closed is not None:
                 raise EngineClosedError(self._closed)
-            seated = sum(seat is not None for seat in self._seats)
-            if seated + len(self._line) >= self._bound:
+            seated = self._sitting()
+            if len(seated) + len(self._line) >= self._bound:
                 raise EngineBusyError(f"all {self._bound} places are taken; try again when an utterance has ended")
-            held = self._held()
-            if utterance.realtime and self._real_time() >= held + self._max_waiting:
+            held = self._held(seated)
+            if utterance.realtime and sum(one.realtime for one in self._line + seated) >= held + self._max_waiting:
                 raise EngineBusyError(
                     f"this device holds {held} utterances in real time at present; try again when one has ended, or "
                     "ask for the pace 'fast' where nobody listens yet"
@@ -52,10 +55,14 @@ class Scheduler:
 
     def admit(self) -> list[tuple[int, LiveUtterance]]:
         """Seat what is ready while there are free slots, lowest slot first; returns the newly seated."""
-        seated = []
+        seated: list[tuple[int, LiveUtterance]] = []
         with self._lock:
-            free = self._held() - sum(seat is not None and seat.realtime for seat in self._seats)
-            for utterance in [waiting for waiting in self._line if waiting.ready]:
+            ready = [waiting for waiting in self._line if waiting.ready]
+            if not ready:
+                return seated
+            here = self._sitting()
+            free = self._held(here) - sum(one.realtime for one in here)
+            for utterance in ready:
                 if None not in self._seats:
                     break
                 if utterance.realtime and not utterance.empty:
@@ -90,6 +97,6 @@ class Scheduler:
             self._seats = [None] * len(self._seats)
             return here
 
-    def _real_time(self) -> int:
-        here = [*self._line, *self._seats]
-        return sum(utterance is not None and utterance.realtime for utterance in here)
+    def _sitting(self) -> list[LiveUtterance]:
+        """The lock is held."""
+        return [seat for seat in self._seats if seat is not None]

@@ -54,8 +54,10 @@ class Device:
     """How much longer a run takes that begins while the other of talker and codec is at work."""
     uneven: float = 0.0
     """The most that a run takes longer by chance, as a share."""
-    taken: tuple[float, float] = (0.0, 0.0)
-    """From when to when somebody else takes half of it; of the simulation's time."""
+    slow: tuple[float, float] = (0.0, 0.0)
+    """From when to when it is slower, because others take a part of it; of the simulation's time."""
+    slow_times: float = 2.0
+    """How much longer everything takes then."""
 
     def step(self, streams: int) -> float:
         return self.step_ms + streams * self.step_stream_ms
@@ -226,9 +228,9 @@ class Simulation:
     def _work_ms(self, ms: float) -> None:
         """A run that takes so long by itself."""
         ms *= 1.0 + self.device.uneven * self._dice.random()
-        since, until = self.device.taken
+        since, until = self.device.slow
         if since <= self.time.now_ms - self.started_ms < until:
-            ms *= 2.0
+            ms *= self.device.slow_times
         if self._at_work:
             ms *= self.device.together
         self._at_work += 1

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.admission import SHARE, DeviceCosts, real_time_streams, step_ms
+from engines.admission import SHARE, SLOWDOWN, DeviceCosts, real_time_streams, step_ms, streams_ahead
 from engines.chunk_policy import Costs
 
 SLOTS = 64
@@ -19,6 +19,11 @@ def codec(call_ms: float = 0.0, frame_ms: float = 0.0) -> Costs:
 def steady(steps: dict[int, float], call_ms: float = 0.0, frame_ms: float = 0.0) -> DeviceCosts:
     """Talker and codec are not in each other's way."""
     return DeviceCosts(codec(call_ms, frame_ms), codec(call_ms, frame_ms), steps)
+
+
+def held_by(costs: DeviceCosts, slots: int = SLOTS, *, batching: bool = True) -> int:
+    """As many as are held if all are ahead of their listeners."""
+    return real_time_streams(costs, slots, batching=batching, ahead=slots)
 
 
 def test_nothing_known_is_no_reason_to_refuse() -> None:
@@ -40,7 +45,7 @@ def test_nothing_known_is_no_reason_to_refuse() -> None:
 def test_the_dearer_of_talker_and_codec_decides(
     call_ms: float, frame_ms: float, steps: dict[int, float], held: int
 ) -> None:
-    assert real_time_streams(steady(steps, call_ms, frame_ms), SLOTS, batching=False) == held
+    assert held_by(steady(steps, call_ms, frame_ms), batching=False) == held
 
 
 @pytest.mark.parametrize(
@@ -56,13 +61,25 @@ def test_the_codec_is_slowed_down_for_as_long_as_the_talker_works(
     frame_ms: float, alone_ms: float, step: float, held: int
 ) -> None:
     costs = DeviceCosts(codec(frame_ms=frame_ms), codec(frame_ms=alone_ms), {1: step, SLOTS: step})
-    assert real_time_streams(costs, SLOTS, batching=True) == held
+    assert held_by(costs) == held
 
 
 def test_neighbours_share_a_call() -> None:
     costs = steady({1: 6.0, SLOTS: 20.0}, 16.0, 3.0)
-    assert real_time_streams(costs, SLOTS, batching=True) == 15  # two to a call: 4 ms a frame
-    assert real_time_streams(costs, SLOTS, batching=False) == 12  # 5 ms
+    assert held_by(costs) == 15  # two to a call: 4 ms a frame
+    assert held_by(costs, batching=False) == 12  # 5 ms
+
+
+def test_who_is_not_ahead_must_be_held_by_a_slower_device_too() -> None:
+    costs = steady({1: 6.0, SLOTS: 20.0}, 0.0, 3.0)
+    assert [real_time_streams(costs, SLOTS, batching=True, ahead=ahead) for ahead in (0.0, 2.6, 99.0)] == [13, 15, 20]
+    assert held_by(costs.slower(SLOWDOWN)) == 13
+
+
+def test_who_has_half_of_what_is_comfortable_counts_as_half_ahead() -> None:
+    assert streams_ahead([], 2000.0) == 0.0
+    assert streams_ahead([-50.0, 0.0, 1000.0, 2000.0, 9000.0], 2000.0) == 2.5
+    assert streams_ahead([0.0, 1.0], 0.0) == 2.0  # nothing is comfortable already
 
 
 @given(
@@ -72,13 +89,14 @@ def test_neighbours_share_a_call() -> None:
     slots=st.integers(1, SLOTS),
 )
 def test_what_is_held_fits_the_time(steps: dict[int, float], frame_ms: float, alone: float, slots: int) -> None:
-    def held_by(slower: float, alone: float) -> int:
+    def made(slower: float, alone: float) -> DeviceCosts:
         frames_ms, steps_ms = slower * frame_ms, {streams: slower * ms for streams, ms in steps.items()}
-        return real_time_streams(
-            DeviceCosts(codec(frame_ms=frames_ms), codec(frame_ms=alone * frames_ms), steps_ms), slots, batching=True
-        )
+        return DeviceCosts(codec(frame_ms=frames_ms), codec(frame_ms=alone * frames_ms), steps_ms)
 
-    held, careful = held_by(1.0, alone), held_by(1.0, 1.0)
+    held, careful = held_by(made(1.0, alone), slots), held_by(made(1.0, 1.0), slots)
     assert 1 <= careful <= held <= slots
     assert held == 1 or max(step_ms(steps, held), held * frame_ms) <= SHARE * 80.0 + 1e-6
-    assert held_by(1.3, alone) <= held
+    assert held_by(made(1.3, alone), slots) <= held
+    reserved = real_time_streams(made(1.0, alone), slots, batching=True)
+    assert 1 <= reserved <= held
+    assert reserved == held_by(made(SLOWDOWN, alone), slots)

@@ -86,7 +86,7 @@ def test_closing_returns_everyone_and_keeps_the_first_reason() -> None:
 
 def test_no_more_are_seated_in_real_time_than_the_device_holds() -> None:
     held = 1
-    scheduler = Scheduler(3, 2, lambda: held)
+    scheduler = Scheduler(3, 2, lambda _: held)
     people = [person() for _ in range(3)]
     hasty = [person(realtime=False) for _ in range(2)]
     for someone in (*people, *hasty):

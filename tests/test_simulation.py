@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engines.admission import SLOWDOWN
 from engines.contract import End, Pace
 from engines.engine_config import EngineConfig
 from engines.timing import Work
@@ -26,6 +29,9 @@ from tests.simulated_device import (
     spoken,
     worst_late_ms,
 )
+
+NO_RESERVE = patch("engines.admission.SLOWDOWN", 1.0)
+"""As many are let in as the device holds while it stays as fast as it is."""
 
 
 def some(count: int, seed: int, **wishes: object) -> list[Stream]:
@@ -53,11 +59,41 @@ def test_a_burst_is_heard_without_a_gap_or_refused(device: Device, many: int) ->
 @pytest.mark.parametrize("since_ms", [475.0, 625.0, 700.0, 850.0])
 def test_a_moment_taken_from_a_full_device_is_made_up_for_from_the_margin(since_ms: float) -> None:
     """50 ms at half speed, 30 in hand: whoever is served next gets less, not the others nothing."""
-    device = replace(FASTER_CORES, taken=(since_ms, since_ms + 50.0))
+    device = replace(FASTER_CORES, slow=(since_ms, since_ms + 50.0))
     streams = [Stream(frames=50 + 7 * number % 20) for number in range(48)]
-    Simulation(device).run(streams)
+    with NO_RESERVE:
+        Simulation(device).run(streams)
     assert len(spoken(streams)) > 40
     assert worst_late_ms(streams) <= 0.0
+
+
+@pytest.mark.parametrize("gap_ms", [0.0, 30.0])
+@pytest.mark.parametrize("since_ms", [50.0, 300.0, 600.0, 1000.0, 2500.0])
+def test_a_device_that_becomes_slower_for_good_holds_whom_it_let_in(since_ms: float, gap_ms: float) -> None:
+    device = replace(FASTER_CORES, slow=(since_ms, inf), slow_times=SLOWDOWN)
+    streams = [Stream(frames=70 + 7 * number % 20, at_ms=gap_ms * number) for number in range(48)]
+    Simulation(device).run(streams)
+    assert len(spoken(streams)) >= (30 if not gap_ms else 20)
+    assert worst_late_ms(streams) <= 0.0
+
+
+def test_without_a_reserve_it_does_not() -> None:
+    """The measure can fail."""
+    device = replace(FASTER_CORES, slow=(300.0, inf), slow_times=SLOWDOWN)
+    streams = [Stream(frames=70) for _ in range(48)]
+    with NO_RESERVE:
+        Simulation(device).run(streams)
+    assert worst_late_ms(streams) > 1000.0
+
+
+def test_who_is_ahead_of_his_listener_makes_room_for_others() -> None:
+    def let_in(gap_ms: float) -> int:
+        streams = [Stream(frames=120, at_ms=gap_ms * number) for number in range(48)]
+        Simulation(FASTER_CORES).run(streams)
+        assert worst_late_ms(streams) <= 0.0
+        return len(spoken(streams))
+
+    assert let_in(50.0) > let_in(0.0) + 5
 
 
 @pytest.mark.parametrize("batching", [True, False])
@@ -65,8 +101,8 @@ def test_a_moment_taken_from_a_full_device_is_made_up_for_from_the_margin(since_
 def test_company_in_a_call_harms_nobody(many: int, batching: bool) -> None:
     """Where frames are dear and calls are not, as on a processor: up to what is held, and no more are let in."""
     streams = [Stream(frames=40 + 37 * number % 60) for number in range(many)]
-    simulation = Simulation(TWO_CORES, codec_batching=batching)
-    simulation.run(streams)
+    with NO_RESERVE:
+        Simulation(TWO_CORES, codec_batching=batching).run(streams)
     assert len(spoken(streams)) == min(many, 14 if batching else 13)
     assert worst_late_ms(streams) <= 0.0
 
@@ -199,7 +235,8 @@ def test_who_is_far_ahead_rests_for_a_newcomer() -> None:
     slow = Device("slow", 4, 50.0, 4.0, 5.0, 3.0, 1.0)
     simulation = Simulation(slow)
     streams = [Stream(frames=150, at_ms=at_ms) for at_ms in (0.0, 100.0, 200.0, 5000.0)]
-    simulation.run(streams)
+    with NO_RESERVE:
+        simulation.run(streams)
     assert worst_late_ms(streams) <= 0.0
     steps = [span for span in simulation.engine.timeline() if span.work is Work.STEP]
     assert any(span.slots == (3,) for span in steps)
