@@ -6,6 +6,7 @@ Knows: the engine's contract. Does not know: backends, stages' times.
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -16,24 +17,33 @@ from engines.contract import Codes, Outcome, Pace, Pcm, Sampling, SpeechRequest
 from engines.engine import SpeechEngine
 from engines.engine_config import EngineConfig
 from engines.runner_ort import OrtRunner
-from engines.timing import Work
+from engines.timing import Span, Work
 
 SPOKEN_FRAMES: Final = 50
 
 
 def speak(engine: SpeechEngine, slots: int) -> dict[str, Any]:
-    """Time to the first sound of one, and from frame to frame while all slots speak."""
+    """Time to the first sound of one, and from frame to frame while all slots speak (`periods_ms`)."""
     found: dict[str, Any] = {"ttfa_ms": float(np.median([_first_ms(engine) for _ in range(5)]))}
     mark = time.monotonic()
     started = [_begin(engine, number, SPOKEN_FRAMES) for number in range(slots)]
     for utterance in started:
         while len(utterance.pcm.read(1 << 20, timeout_s=120)):
             pass
-    steps = [span for span in engine.timeline() if span.work is Work.STEP and span.began >= mark]
-    full = [span for span in steps if len(span.slots) == slots]
-    if len(full) > 2:
-        found["period_ms"] = 1000 * (full[-1].ended - full[0].ended) / (len(full) - 1)
-    return found
+    return found | periods_ms([span for span in engine.timeline() if span.began >= mark], slots)
+
+
+def periods_ms(spans: list[Span], slots: int) -> dict[str, float]:
+    """Mean time from a frame of all slots to the next: `period_ms` where the codec rests meanwhile, and else
+    `crowded_period_ms`, in which a frame takes longer because the codec has a part of the device."""
+    steps = [span for span in spans if span.work is Work.STEP]
+    calls = [span for span in spans if span.work is Work.CODEC]
+    found: dict[str, list[float]] = {"period_ms": [], "crowded_period_ms": []}
+    for sooner, later in pairwise(steps):
+        if len(sooner.slots) == len(later.slots) == slots:
+            crowded = any(call.began < later.ended and call.ended > sooner.ended for call in calls)
+            found["crowded_period_ms" if crowded else "period_ms"].append(1000 * (later.ended - sooner.ended))
+    return {name: float(np.mean(times)) for name, times in found.items() if times}
 
 
 def compare(engine: SpeechEngine, bundle: Bundle, config: EngineConfig) -> dict[str, Any]:
