@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -120,27 +120,26 @@ def plans_of(cache: Path, bundle: str) -> list[Plan]:
     return found
 
 
-def find_plan(cache: Path, key: PlanKey, sizes: PlanSizes) -> Plan:
-    """The smallest plan that serves. Raises `PlanError` saying what is different of the nearest one."""
-    refused: list[tuple[int, list[str], Plan]] = []
-    serving: list[Plan] = []
-    for plan in plans_of(cache, key.bundle):
-        why = differences(plan.about, key, sizes)
-        if why:
-            refused.append((len(why), why, plan))
-        else:
-            serving.append(plan)
+def find_plan(built: Sequence[Plan], known: Mapping[str, str], sizes: PlanSizes) -> Plan:
+    """The smallest plan that serves by all that is `known` of its key, by field (`PlanKey`).
+
+    Raises `PlanError` saying what is different of the nearest one.
+    """
+    why = [differences(plan.about, known, sizes) for plan in built]
+    serving = [plan for plan, differs in zip(built, why, strict=True) if not differs]
     if serving:
         return min(serving, key=lambda plan: msgspec.structs.astuple(plan.about.sizes))
-    _, why, plan = min(refused, key=lambda entry: entry[0])
-    raise PlanError(f"the TensorRT plan {plan.folder.name} does not serve: {', '.join(why)}; {REMEDY}")
+    nearest = min(range(len(built)), key=lambda place: len(why[place]))
+    raise PlanError(
+        f"the TensorRT plan {built[nearest].folder.name} does not serve: {', '.join(why[nearest])}; {REMEDY}"
+    )
 
 
-def differences(plan: PlanSet, key: PlanKey, sizes: PlanSizes) -> list[str]:
-    """Why a plan must not be loaded here, one phrase each; empty when it may be."""
+def differences(plan: PlanSet, known: Mapping[str, str], sizes: PlanSizes) -> list[str]:
+    """Why a plan must not be loaded here, one phrase each; empty when it may be. `known`: of its key, by field."""
     why = []
-    for name in PlanKey.__struct_fields__:
-        built, here = getattr(plan.key, name), getattr(key, name)
+    for name, here in known.items():
+        built = getattr(plan.key, name)
         if built != here:
             why.append(f"{name} is {_short(here)}, it was built for {_short(built)}")
     for name in PlanSizes.__struct_fields__:

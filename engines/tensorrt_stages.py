@@ -20,7 +20,7 @@ from engines.engine_config import EngineConfig, rows_per_slot
 from engines.errors import PlanError
 from engines.manifest import Manifest
 from engines.plan_files import Plan, bundle_hash, find_plan, plan_cache, plan_precision, plans_of
-from engines.plan_set import PlanKey, PlanSizes
+from engines.plan_set import PlanSizes
 from engines.stages import Stages
 from engines.tensorrt_codec import TensorRtCodec, codec_wants
 from engines.tensorrt_contract import Engine, Loader
@@ -41,17 +41,13 @@ def find_plan_here(bundle: Bundle, config: EngineConfig) -> Plan:
         import tensorrt
     except ImportError as error:
         raise PlanError(f"TensorRT is not installed ({error}); scripts/setup finds or installs it") from error
-    cache, bundled = plan_cache(config.plans), bundle_hash(bundle.path)
-    plans_of(cache, bundled)  # or the device is not even looked at: what that takes of its memory stays taken
+    built, sizes = plans_of(plan_cache(config.plans), bundle_hash(bundle.path)), wished_sizes(bundle.manifest, config)
+    known = {
+        "tensorrt": str(tensorrt.__version__), "precision": plan_precision(config.precision, bundle.manifest),
+    }  # fmt: skip
+    find_plan(built, known, sizes)  # or the device is not even looked at: what that takes of its memory stays taken
     device = CudaApi().device
-    key = PlanKey(
-        bundle=bundled,
-        tensorrt=str(tensorrt.__version__),
-        device=device.name,
-        architecture=device.architecture,
-        precision=plan_precision(config.precision, bundle.manifest),
-    )
-    return find_plan(cache, key, wished_sizes(bundle.manifest, config))
+    return find_plan(built, {**known, "device": device.name, "architecture": device.architecture}, sizes)
 
 
 def open_plan_here(plan: Plan, manifest: Manifest, config: EngineConfig) -> Stages:

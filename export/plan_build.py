@@ -99,7 +99,7 @@ def _there(wish: PlanWish, key: PlanKey) -> Plan | None:
         about = plan.about
         formed = wish.attention is None or about.attention == wish.attention.value
         shaped = wish.shape is None or about.frame == wish.shape.value
-        if formed and shaped and not differences(about, key, wish.sizes):
+        if formed and shaped and not differences(about, msgspec.structs.asdict(key), wish.sizes):
             return plan
     return None
 

@@ -183,13 +183,18 @@ def test_a_closed_engine_holds_no_graph_though_nothing_is_collected(
         gc.enable()
 
 
-def test_a_gpu_that_fails_is_a_reason_too_but_is_not_asked_without_a_plan(
-    bundle: Bundle, tiny_checkpoint: Path, gpu: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("gpu")
+def test_a_gpu_that_fails_is_a_reason_too_but_is_not_asked_without_a_plan_that_could_serve(
+    bundle: Bundle, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken() -> FakeCuda:
         raise GpuError("install an NVIDIA driver")
 
     monkeypatch.setattr(tensorrt_stages, "CudaApi", broken)
     assert "TensorRT: there is no TensorRT plan" in choose_backend(bundle, with_plans(tmp_path)).sentence
-    write_matching_plan(bundle, tiny_checkpoint, tmp_path)
-    assert "TensorRT: install an NVIDIA driver" in choose_backend(bundle, with_plans(tmp_path)).sentence
+    older, same = tmp_path / "older", tmp_path / "same"
+    write_matching_plan(bundle, tiny_checkpoint, older, tensorrt="10.3.0")
+    sentence = choose_backend(bundle, with_plans(older)).sentence
+    assert "tensorrt is 11.0.0, it was built for 10.3.0" in sentence
+    write_matching_plan(bundle, tiny_checkpoint, same)
+    assert "TensorRT: install an NVIDIA driver" in choose_backend(bundle, with_plans(same)).sentence

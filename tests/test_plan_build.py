@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from engines.plan_files import Plan, bundle_hash, find_plan, plans
+from engines.plan_files import Plan, bundle_hash, find_plan, plans, plans_of
 from engines.plan_set import PlanSizes, open_shapes
 from engines.step_names import StepTables
 from engines.tensorrt_contract import profile_of
@@ -84,7 +84,7 @@ def test_a_plan_is_built_verified_and_found(
     plan, built = build(replace(wish, attention=form, shape=shape), builder, diary)
     assert built
     about = plan.about
-    assert find_plan(wish.cache, about.key, SIZES) == plan
+    assert find_plan(plans_of(wish.cache, about.key.bundle), msgspec.structs.asdict(about.key), SIZES) == plan
     assert (about.attention, about.frame, about.dtype) == (attention, frame, "float32")
     assert (about.key.bundle, about.key.tensorrt) == (bundle_hash(wish.bundle), version)
     assert (about.key.device, about.key.architecture, about.key.precision) == ("Orin", "sm_87", "fp32")

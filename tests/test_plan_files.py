@@ -21,16 +21,21 @@ from engines.plan_files import (
     plan_cache,
     plan_precision,
     plans,
+    plans_of,
     read_plan_set,
 )
 from engines.plan_set import PLAN_FORMAT, SLOTS, PlanKey, PlanSizes
 from tests.plan_cache import GOOD, KEY, SIZES, write_plan
 
 
+def find(cache: Path, key: PlanKey, sizes: PlanSizes) -> Plan:
+    return find_plan(plans_of(cache, key.bundle), msgspec.structs.asdict(key), sizes)
+
+
 @pytest.mark.parametrize("frame", ["unrolled", "stepped"])
 def test_a_plan_is_found_and_read(tmp_path: Path, frame: str) -> None:
     folder = write_plan(tmp_path, frame=frame)
-    plan = find_plan(tmp_path, KEY, SIZES)
+    plan = find(tmp_path, KEY, SIZES)
     assert plan == Plan(folder, read_plan_set(folder))
     assert [bytes(plan.read(file)).decode() for file in plan.about.files] == [
         f"the bytes of {file.file}" for file in plan.about.files
@@ -42,7 +47,7 @@ def test_a_plan_is_found_and_read(tmp_path: Path, frame: str) -> None:
 def test_a_plan_for_something_else_is_never_found(tmp_path: Path, name: str) -> None:
     write_plan(tmp_path, key=msgspec.structs.replace(KEY, **{name: "other"}))
     with pytest.raises(PlanError, match=r"run `speakd build`") as caught:
-        find_plan(tmp_path, KEY, SIZES)
+        find(tmp_path, KEY, SIZES)
     if name != "bundle":
         assert f"{name} is {getattr(KEY, name)}, it was built for other" in str(caught.value)
 
@@ -52,30 +57,30 @@ def test_a_smaller_plan_is_never_found(tmp_path: Path, name: str) -> None:
     write_plan(tmp_path)
     wanted = msgspec.structs.replace(SIZES, **{name: getattr(SIZES, name) + 1})
     with pytest.raises(PlanError, match=f"{name} is {getattr(wanted, name)}, it was built for at most"):
-        find_plan(tmp_path, KEY, wanted)
+        find(tmp_path, KEY, wanted)
 
 
 def test_the_smallest_that_serves_is_taken(tmp_path: Path) -> None:
     for slots in SLOTS:
         write_plan(tmp_path, sizes=msgspec.structs.replace(SIZES, slots=slots))
-    found = find_plan(tmp_path, KEY, msgspec.structs.replace(SIZES, slots=2, positions=100))
+    found = find(tmp_path, KEY, msgspec.structs.replace(SIZES, slots=2, positions=100))
     assert found.about.sizes.slots == 2
 
 
 def test_what_failed_its_verification_is_never_found(tmp_path: Path) -> None:
     write_plan(tmp_path, verification=msgspec.structs.replace(GOOD, agreement=0.5))
     with pytest.raises(PlanError, match="failed its verification"):
-        find_plan(tmp_path, KEY, SIZES)
+        find(tmp_path, KEY, SIZES)
 
 
 def test_no_plan_at_all(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r"no TensorRT plan for this bundle in .*; run `speakd build`"):
-        find_plan(tmp_path / "nowhere", KEY, SIZES)
+        find(tmp_path / "nowhere", KEY, SIZES)
 
 
 def test_damage_is_named(tmp_path: Path) -> None:
     folder = write_plan(tmp_path)
-    plan = find_plan(tmp_path, KEY, SIZES)
+    plan = find(tmp_path, KEY, SIZES)
     graph = plan.about.graph("frame")
     path = folder / graph.file
     content = path.read_bytes()
@@ -129,7 +134,7 @@ def test_every_field_is_in_the_name(name: str, by: int) -> None:
 
 def test_a_plan_is_its_own_wish(tmp_path: Path) -> None:
     plan = read_plan_set(write_plan(tmp_path))
-    assert differences(plan, plan.key, plan.sizes) == []
+    assert differences(plan, msgspec.structs.asdict(plan.key), plan.sizes) == []
 
 
 def test_precision_follows_the_bundle(tiny_bundle: Path) -> None:

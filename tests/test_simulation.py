@@ -159,7 +159,7 @@ schedules = st.lists(
 )
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=60)
 @given(schedules, st.sampled_from([made(device) for device in (ORIN_NANO, AGX_ORIN, TWO_CORES) for made in AS_IT_IS]))
 def test_any_schedule(streams: list[Stream], device: Device) -> None:
     """Bursts, long and short, slow listeners, people who leave, files: no gap, no waiting without end, no remains."""
