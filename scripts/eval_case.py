@@ -14,14 +14,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from engines.contract import SpeechRequest
+from engines.contract import Layout, SpeechRequest
 from export.train.alike import Wave
 from export.train.evaluate import Score
 from export.train.loudness import even
-from export.train.sentences import TUNING, sentences
+from export.train.pointer import Pointer
+from export.train.sentences import TUNING, long_sentences, sentences
 from export.train.words import errors, words
 from scripts import eval_codec
 from scripts.eval_hearing import Hearing, Memory
+from scripts.eval_long import Long, measure_long
 from scripts.eval_many import Expectation, Many, speak_many
 from scripts.eval_page import Row
 from scripts.eval_report import Result
@@ -59,6 +61,7 @@ class Evaluation:
         """`sentences_wished`: about how many of the test sentences; 0 for all. Raises `SpeechError`."""
         everything = sentences()
         step = max(1, round(len(everything) / sentences_wished)) if sentences_wished else 1
+        self._long = long_sentences()[::step]
         self._texts = [text for _, text in everything]
         self._places = range(0, len(everything), step)
         self._chosen: Sentences = everything[::step]
@@ -107,6 +110,16 @@ class Evaluation:
         expected = Expectation(symbols, self._taught(speaker), self.info.sample_rate_hz)
         request = replace(asked, voice=speaker)
         return speak_many(self._voice, request, expected, vocabulary, count, progress(f"{speaker} speaks", count))
+
+    def long(self, speaker: str, asked: SpeechRequest) -> Long:
+        """Speak the long sentences in one piece each. Raises `OSError` where the voice is no checkpoint of ours."""
+        texts, rate, pointer = self._long, self.info.sample_rate_hz, Pointer(self._checkpoint)
+        request = replace(asked, voice=speaker, layout=Layout.WHOLE, keep_codes=True)
+        said = list(self._voice.speak(texts, request, IN_ONE, progress(f"{speaker} speaks", len(texts))))
+        taught = teach(speaker, texts, rate, self._cache)
+        known = texts + self._texts + [text for _, text in self._tuning]
+        with Hearing(self._memory, known, self._jobs) as hearing:
+            return measure_long(self._voice, request, texts, said, taught, hearing, pointer)
 
     def compare_sampling(self, speaker: str, asked: SpeechRequest) -> dict[str, Score]:
         """Ways of sampling, on the tuning sentences."""

@@ -11,6 +11,7 @@ from typing import Final
 from export.train.evaluate import ALL, Score
 from scripts.bench_tools import Value, show
 from scripts.eval_codec import CodecFaults
+from scripts.eval_long import Long
 from scripts.eval_many import Many
 from scripts.eval_seams import Seams
 from scripts.eval_sound import SoundFigures
@@ -177,3 +178,12 @@ def show_many(speaker: str, many: Many) -> None:
     """What became of many inputs."""
     record = many.summary()
     show(f"{speaker}: {many.inputs} varied inputs", ["", "measured"], [(name, str(v)) for name, v in record.items()])
+
+
+def show_long(speaker: str, long: Long) -> None:
+    """What became of the words of long sentences."""
+    rows = [
+        (name, f"{len(v)}: {', '.join(map(str, v))}" if isinstance(v, list) and "seconds" not in name else str(v))
+        for name, v in long.summary().items()
+    ]
+    show(f"{speaker}: sentences of 10 to 15 s in one piece", ["", "measured"], rows)

@@ -1,4 +1,4 @@
-"""What scripts/eval_voice runs: one of its four jobs, for every speaker that was asked for.
+"""What scripts/eval_voice runs: one of its five jobs, for every speaker that was asked for.
 
 Knows: the command line and the order of things. Does not know: how anything is measured.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +19,7 @@ from scripts import eval_codec
 from scripts.bench_tools import close, machine
 from scripts.eval_case import Evaluation
 from scripts.eval_page import write_page
-from scripts.eval_report import score_row, show_many, show_result
+from scripts.eval_report import score_row, show_long, show_many, show_result
 from scripts.eval_teacher import teach
 
 ROOT: Final = Path(__file__).parent.parent
@@ -34,14 +35,20 @@ The closed vocabulary takes 0.2 s a sentence and listener on a quiet core, the l
 kept in the cache, so a run that was stopped goes on where it was."""
 
 
-def options() -> argparse.Namespace:
-    """The command line."""
+def options(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line, or `words` in its place."""
     parser = argparse.ArgumentParser(
         prog="eval_voice", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--voice", type=Path, default=VOICE, help="a checkpoint of ours, or a bundle")
     parser.add_argument("--speaker", action="append", help="measure this one only (again for more)")
-    parser.add_argument("--sentences", type=int, default=0, metavar="N", help="measure about N of the 226 sentences")
+    parser.add_argument(
+        "--sentences",
+        type=int,
+        default=0,
+        metavar="N",
+        help="about N of the 226 sentences, N/3 of the 72",
+    )
     parser.add_argument("--closed", action="store_true", help="leave the recogniser's large vocabulary out")
     parser.add_argument(
         "--temperature", type=float, help="draw codes at this temperature (default: the voice's own way)"
@@ -56,10 +63,12 @@ def options() -> argparse.Namespace:
     job = parser.add_mutually_exclusive_group()
     job.add_argument("--many", type=int, metavar="N", help="instead: N varied inputs; do they end, in time, and "
                      "with sound? (1000 make 77 minutes of sound a speaker)")  # fmt: skip
+    job.add_argument("--long", action="store_true", help="instead: 72 sentences of 10 to 15 s in one piece each; which "
+                     "words are lost, by the recogniser and by the talker's own attention")  # fmt: skip
     job.add_argument("--sampling", action="store_true", help="instead: compare ways of sampling on 62 other sentences")
     job.add_argument("--encode", action="append", metavar="SPEAKER=FILE", help="instead: code the teachers' sentences "
                      "with the encoder of a training's codec.pt, for the measures of the codec alone")  # fmt: skip
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 def asked(chosen: argparse.Namespace) -> SpeechRequest:
@@ -91,6 +100,10 @@ def measure(chosen: argparse.Namespace) -> dict[str, object]:
             if chosen.sampling:
                 scores = evaluation.compare_sampling(speaker, request)
                 record[speaker] = {name: score_row(score) for name, score in scores.items()}
+            elif chosen.long:
+                long = evaluation.long(speaker, request)
+                show_long(speaker, long)
+                record[speaker] = long.summary()
             elif chosen.many:
                 many = evaluation.many(speaker, chosen.many, request)
                 show_many(speaker, many)
@@ -105,9 +118,9 @@ def measure(chosen: argparse.Namespace) -> dict[str, object]:
     return record
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     """Run; an interrupt ends it quietly, with what was heard so far kept."""
-    chosen = options()
+    chosen = options(words)
     try:
         record = encode(chosen) if chosen.encode else measure(chosen)
     except KeyboardInterrupt:

@@ -20,7 +20,7 @@ from app.front_end import TextFrontEnd
 from app.segmenter import SegmentBounds
 from app.session import segment_seed
 from app.text_piece import TextPiece
-from engines.contract import End, Outcome, Pace, Pcm, SpeechRequest
+from engines.contract import Codes, End, Outcome, Pace, Pcm, SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
 from engines.utterance import LiveUtterance
 from export.exporter import export_checkpoint
@@ -43,6 +43,8 @@ class Said:
     """What each utterance was to say: phone letters."""
     ended: bool
     """Whether every utterance ended by itself."""
+    codes: tuple[Codes, ...]
+    """Of each utterance, where the request keeps them; else empty."""
 
     @property
     def wave(self) -> Pcm:
@@ -121,14 +123,16 @@ class VoiceUnderTest:
         )
         under_way: deque[LiveUtterance] = deque()
         for utterances in wanted:
-            sounds, ended = [], True
+            sounds, codes, ended = [], [], True
             for _ in utterances:
                 while jobs and len(under_way) < _AT_ONCE:
                     under_way.append(self._start(*jobs.popleft()))
                 sound, outcome = self._hear(under_way.popleft())
                 sounds.append(sound)
                 ended &= outcome.end is End.END
-            yield Said(tuple(sounds), tuple(symbols for _, symbols in utterances), ended)
+                if outcome.codes is not None:
+                    codes.append(outcome.codes)
+            yield Said(tuple(sounds), tuple(symbols for _, symbols in utterances), ended, tuple(codes))
             done()
 
     def _start(self, ids: tuple[int, ...], request: SpeechRequest) -> LiveUtterance:

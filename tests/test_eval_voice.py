@@ -11,13 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.segmenter import SegmentBounds
 from engines.contract import Sampling, SpeechRequest
 from export.exporter import export_checkpoint
 from export.train.evaluate import ALL, tally
-from export.train.sentences import COMMON, SENTENCES, TUNING, sentences, unseen
-from export.train.words import errors, words
+from export.train.sentences import COMMON, SENTENCES, TUNING, long_sentences, sentences, unseen
+from export.train.words import Differences, differences, errors, words
 from scripts.eval_codec import books_of, decode, faults, name_of, read_coded
 from scripts.eval_inputs import KINDS, inputs
 from scripts.eval_many import Expectation, audible_s, speak_many
@@ -67,6 +69,30 @@ def test_words_are_counted_as_heard() -> None:
     assert errors(["a", "b", "c"], ["a", "x", "c", "d"]) == (2, 2)
     assert errors(["a"], []) == (1, 0)
     assert errors([], ["a"]) == (1, 0)
+
+
+def test_words_are_told_apart_that_were_lost_added_and_taken_for_others() -> None:
+    found = differences(["a", "b", "c", "d"], ["x", "a", "c", "e"])
+    assert found == Differences(others=(("d", "e"),), lost=("b",), added=("x",))
+    assert found.count == 3
+    assert differences([], []) == Differences()
+
+
+@given(*[st.lists(st.sampled_from("abc"), max_size=7)] * 2)
+def test_what_was_heard_follows_from_what_was_wanted_and_the_differences(wanted: list[str], heard: list[str]) -> None:
+    found = differences(wanted, heard)
+    other_way = differences(heard, wanted)
+    assert found.count == other_way.count
+    assert len(wanted) - len(found.lost) + len(found.added) == len(heard)
+    assert (found.count == 0) is (wanted == heard)
+    assert errors(wanted, heard)[1] <= min(len(wanted), len(heard))
+
+
+def test_long_sentences_are_none_of_the_others() -> None:
+    long = {text.lower() for text in long_sentences()}
+    assert len(long) >= 72
+    assert long <= unseen()
+    assert not long & {text.lower() for path in (SENTENCES, TUNING) for _, text in sentences(path)}
 
 
 def test_scores_are_kept_by_kind_and_together() -> None:
@@ -119,7 +145,7 @@ def test_joins_are_measured_from_speech_to_speech() -> None:
         np.concatenate([rest(0.1), tone(1.0, 0.2), rest(0.1)]),
     )
     teacher = np.concatenate([tone(1.0), rest(0.4), tone(1.0)])
-    found = seams([Said((one, other), ("a.", "b."), ended=True)], [teacher], RATE)
+    found = seams([Said((one, other), ("a.", "b."), ended=True, codes=())], [teacher], RATE)
     assert found.joins == 1
     assert found.pauses_s[1] == pytest.approx(0.3, abs=0.06)
     assert found.teacher_pauses_s[1] == pytest.approx(0.4, abs=0.06)

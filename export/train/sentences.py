@@ -2,8 +2,9 @@
 
 Knows: their files. Does not know: scores.
 
-Two lists: one that figures are reported on, one that settings are chosen on. No training text holds either, but for the
-commonest one-word answers ("Yes.", kind `oneword`), which no training text can be without.
+Two lists: one that figures are reported on, one that settings are chosen on; and long sentences, whose words are
+counted one by one. No training text holds any of them, but for the commonest one-word answers ("Yes.", kind `oneword`),
+which no training text can be without.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 SENTENCES = Path(__file__).parent / "data" / "eval_sentences.txt"
 TUNING = Path(__file__).parent / "data" / "tuning_sentences.txt"
+LONG = Path(__file__).parent / "data" / "long_sentences.txt"
 COMMON = "oneword"
 
 
@@ -21,6 +23,12 @@ def sentences(path: Path = SENTENCES) -> list[tuple[str, str]]:
     return [(line.split("\t")[0], line.split("\t")[1]) for line in lines if line.strip()]
 
 
+def long_sentences() -> list[str]:
+    """Sentences of 10 to 15 s."""
+    return LONG.read_text(encoding="utf-8").splitlines()
+
+
 def unseen() -> set[str]:
-    """Lower-case texts of both lists that no training text may be."""
-    return {text.lower() for path in (SENTENCES, TUNING) for kind, text in sentences(path) if kind != COMMON}
+    """Lower-case texts of all lists that no training text may be."""
+    long = {text.lower() for text in long_sentences()}
+    return long | {text.lower() for path in (SENTENCES, TUNING) for kind, text in sentences(path) if kind != COMMON}
