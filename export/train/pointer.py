@@ -2,8 +2,8 @@
 
 Knows: prompts, the layers whose attention training guides. Does not know: engines, sound, recognisers.
 
-A recogniser that misses a word may have misheard it; a word that no frame points at was not spoken. The other way round
-it holds for words longer than a frame: of an "a" that shares its 80 ms with its neighbours, the pointer may tell those.
+A recogniser that misses a word may have misheard it; a word that no frame points at was not spoken, if it is longer
+than a frame: of an "a" that shares its 80 ms with its neighbours, the frame may point at those alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file
 
-from engines.contract import Codes
 from export.train import tokenizer_files
 from export.train.corpus_data import MARKS
 from export.train.layout import Layout
@@ -54,16 +53,20 @@ class Pointer:
     """The talker of a checkpoint of ours."""
 
     def __init__(self, checkpoint: Path) -> None:
-        """Load it. Raises `OSError` where there is none, `RuntimeError` for weights of another shape."""
+        """Load it. Raises `OSError` where there is none, `ValueError` for weights of another shape."""
         shape = VoiceShape()
         self._voice = Voice(shape).eval()
         weights = load_file(checkpoint / "model.safetensors")
-        self._voice.load_state_dict({name: value.float() for name, value in weights.items()})
+        try:
+            self._voice.load_state_dict({name: value.float() for name, value in weights.items()})
+        except RuntimeError as error:
+            raise ValueError(f"{checkpoint} is not a voice of the default voice's shape") from error
         tokens = tokenizer_files.build()[2]
         self._layout, self._pieces = Layout(shape, tokens), {number: piece for piece, number in tokens.ids.items()}
 
-    def words(self, ids: Sequence[int], codes: Codes, speaker: str, language: str) -> list[Pointed]:
-        """The words of an utterance in the whole-text layout, by its body text ids and the frames spoken to them."""
+    def words(self, ids: Sequence[int], codes: NDArray[np.int32], speaker: str, language: str) -> list[Pointed]:
+        """The words of an utterance in the whole-text layout, by its body text ids and the codes [frames, codebooks]
+        that were spoken to them."""
         most = self._attention(ids, codes, speaker, language).max(axis=0)
         found: list[Pointed] = []
         inside = False
@@ -77,7 +80,9 @@ class Pointer:
         return found
 
     @torch.no_grad()
-    def _attention(self, ids: Sequence[int], codes: Codes, speaker: str, language: str) -> NDArray[np.float32]:
+    def _attention(
+        self, ids: Sequence[int], codes: NDArray[np.int32], speaker: str, language: str
+    ) -> NDArray[np.float32]:
         """Of each frame for each id, [frames, ids]: mean of the guided layers."""
         rows = self._layout.build(list(ids), codes.astype(np.int64), speaker, language)
         text, first, rest = (torch.from_numpy(part)[None] for part in (rows.text, rows.first, rows.rest))
