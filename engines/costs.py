@@ -10,9 +10,10 @@ seen, all of the time is put on the frames.
 Admission asks for something else: what steps and calls cost in a crowd, where talker and codec share the device all the
 time. `warm_up` measures that. Later steps scale what was measured of steps, so that a device that slows down (heat,
 power, company) is known to be slower at every size; codec calls show it for themselves. That steps are faster than at
-the warm-up is believed only of those that had a codec call beside them all the time: a lonely one says nothing about
-crowds. A device that says itself that it is slow is believed at once. Slowness is believed sooner than it is forgotten:
-admission must hold in the bad moments, not on average. Two threads report, each its own kind; any may ask.
+the warm-up, which may have met a slow moment, is believed only of those that had a codec call beside them all the time,
+and that calls are only of those that had steps beside them: a lonely one says nothing about crowds. A device that says
+itself that it is slow is believed at once. Slowness is believed sooner than it is forgotten: admission must hold in the
+bad moments, not on average. Two threads report, each its own kind; any may ask.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _WILDEST: Final = 4.0  # a single measurement is not believed to be slower than 
 _FADE: Final = 0.9  # weight that what is known keeps when one more measurement comes
 _SHAPE_FADE: Final = 0.995  # the same for the shape of the codec's line
 _LEAST_MS: Final = 1e-6
+_BESIDE: Final = 0.5  # of a codec call's time that steps take which end in it, where the talker never rests
 _ODD: Final = 1.5  # times the expected: a slower or faster call says no more about the shape
 
 
@@ -46,6 +48,7 @@ class CostModel:
         self._crowded_call = (1, 0.0)  # frames and milliseconds, as `call_lasts` was told
         self._slower = 1.0  # than then
         self._call_began: float | None = None  # of the codec call under way
+        self._beside_ms = 0.0  # of that call, for which steps that have ended were at work too
         self._codec_slower = 1.0  # in bad moments, than the line says
         self._row_ms: float | None = None
         self._speed: float | None = None  # what the device said last
@@ -94,7 +97,9 @@ class CostModel:
             known_ms = step_ms(self._run_ms, streams)
             if not known_ms:
                 return
-            crowded = self._call_began is not None and self._call_began <= self._clock() - ms / 1000.0
+            before_ms = 0.0 if self._call_began is None else 1000.0 * (self._clock() - self._call_began)
+            self._beside_ms += min(ms, before_ms)
+            crowded = self._call_began is not None and ms <= before_ms
             seen = ms / known_ms if crowded else max(ms / known_ms, 1.0)
             self._slower = _toward(self._slower, seen)
 
@@ -117,18 +122,28 @@ class CostModel:
     def codec_begins(self) -> None:
         """A codec call begins; `codec_took` follows, or the next one where it failed."""
         with self._lock:
-            self._call_began = self._clock()
+            self._call_began, self._beside_ms = self._clock(), 0.0
 
     def codec_took(self, frames: int, ms: float) -> None:
         """One codec call of that many frames took that long."""
         with self._lock:
+            line, fair_ms = self._line(), ms
+            expected_ms = line.codec_ms(frames)
+            if self._call_began is not None and self._beside_ms >= _BESIDE * ms:
+                self._crowded_call_took(line, frames, ms)
             self._call_began = None
-            expected_ms, fair_ms = self._line().codec_ms(frames), ms
             if expected_ms > _LEAST_MS:
                 self._codec_slower = _toward(self._codec_slower, ms / expected_ms)
                 fair_ms = min(max(ms, expected_ms / _ODD), expected_ms * _ODD)
             self._recent = _fade(self._recent, _FADE, (1.0, frames, ms))
             self._shape = _fade(self._shape, _SHAPE_FADE, (1.0, frames, fair_ms, frames * frames, frames * fair_ms))
+
+    def _crowded_call_took(self, line: Costs, frames: int, ms: float) -> None:
+        """Follow what calls cost in a crowd; of other sizes by the line. The lock is held."""
+        crowd_frames, crowd_ms = self._crowded_call
+        expected_ms = crowd_ms * line.codec_ms(frames) / max(line.codec_ms(crowd_frames), _LEAST_MS)
+        if expected_ms > _LEAST_MS:
+            self._crowded_call = (crowd_frames, crowd_ms * _toward(1.0, ms / expected_ms))
 
     def snapshot(self) -> Costs:
         """The costs as known now; zero where nothing was measured."""

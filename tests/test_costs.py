@@ -177,6 +177,31 @@ def test_the_crowds_codec_is_known_before_there_is_a_crowd() -> None:
     assert model.cautious().codec_ms(8) == pytest.approx(32.0, rel=0.1)  # not 1.5 times as much
 
 
+def test_only_a_crowd_tells_what_a_crowds_codec_costs_after_all() -> None:
+    """What the warm-up found in a slow moment is not believed for ever."""
+    now = [0.0]
+    model = CostModel(80.0, lambda: now[0])
+    model.step_lasts(4, 6.0)
+    model.codec_took(8, 16.0)
+    model.call_lasts(8, 40.0)
+    for _ in range(1000):  # a lonely one says nothing
+        model.codec_begins()
+        now[0] += 0.016
+        model.codec_took(8, 16.0)
+    assert model.cautious().codec_ms(8) == pytest.approx(40.0)
+    for _ in range(1000):
+        model.codec_begins()
+        for step_s in (0.004, 0.006, 0.006):  # the first began before the call
+            now[0] += step_s
+            model.step_ran(4, 6.0)
+        now[0] += 0.004
+        model.codec_took(8, 20.0)
+    for _ in range(30):
+        model.codec_took(8, 16.0)
+    assert model.snapshot().codec_ms(8) == pytest.approx(16.0, rel=0.05)
+    assert model.cautious().codec_ms(8) == pytest.approx(20.0, rel=0.05)
+
+
 def test_admission_learns_what_the_codec_costs_while_the_talker_rests() -> None:
     model = CostModel(80.0)
     model.codec_took(8, 16.0)
