@@ -98,8 +98,9 @@ class CodecStream:
             progress.heard_from = now - (self.decoded * self._frame.frame_ms - unread_ms) / 1000.0
 
     def in_hand_ms(self, now: float) -> float:
-        """Sound decoded and not yet played (`Progress.in_hand_s`)."""
-        return 1000.0 * self.utterance.progress.in_hand_s(now, self._frame.sample_rate_hz)
+        """Sound decoded and not yet played by a listener who plays all he fetches; below 0 when it has run out."""
+        heard_from = self.utterance.progress.heard_from
+        return 0.0 if heard_from is None else self.decoded * self._frame.frame_ms - 1000.0 * (now - heard_from)
 
     def urgency_ms(self, now: float) -> float:
         """What streams are served by, least first: sound in hand, or patience where nobody listens in real time.

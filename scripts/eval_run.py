@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -35,8 +34,8 @@ The closed vocabulary takes 0.2 s a sentence and listener on a quiet core, the l
 kept in the cache, so a run that was stopped goes on where it was."""
 
 
-def options(words: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line, or `words` in its place."""
+def options() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(
         prog="eval_voice", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -68,7 +67,7 @@ def options(words: Sequence[str] | None = None) -> argparse.Namespace:
     job.add_argument("--sampling", action="store_true", help="instead: compare ways of sampling on 62 other sentences")
     job.add_argument("--encode", action="append", metavar="SPEAKER=FILE", help="instead: code the teachers' sentences "
                      "with the encoder of a training's codec.pt, for the measures of the codec alone")  # fmt: skip
-    return parser.parse_args(words)
+    return parser.parse_args()
 
 
 def asked(chosen: argparse.Namespace) -> SpeechRequest:
@@ -118,9 +117,9 @@ def measure(chosen: argparse.Namespace) -> dict[str, object]:
     return record
 
 
-def main(words: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Run; an interrupt ends it quietly, with what was heard so far kept."""
-    chosen = options(words)
+    chosen = options()
     try:
         record = encode(chosen) if chosen.encode else measure(chosen)
     except KeyboardInterrupt:
