@@ -11,7 +11,7 @@ from __future__ import annotations
 from engines.contract import Pcm
 from engines.errors import RingClosedError
 from engines.manifest import FrameSpec
-from engines.pacing import PATIENCE_MS
+from engines.pacing import PATIENCE_MS, in_hand_ms
 from engines.runaway import SilenceDetector
 from engines.utterance import LiveUtterance
 
@@ -98,9 +98,8 @@ class CodecStream:
             progress.heard_from = now - (self.decoded * self._frame.frame_ms - unread_ms) / 1000.0
 
     def in_hand_ms(self, now: float) -> float:
-        """Sound decoded and not yet played by a listener who plays all he fetches; below 0 when it has run out."""
-        heard_from = self.utterance.progress.heard_from
-        return 0.0 if heard_from is None else self.decoded * self._frame.frame_ms - 1000.0 * (now - heard_from)
+        """Sound decoded and not yet played (`engines.pacing.in_hand_ms`)."""
+        return in_hand_ms(self.decoded * self._frame.frame_ms, self.utterance.progress.heard_from, now)
 
     def urgency_ms(self, now: float) -> float:
         """What streams are served by, least first: sound in hand, or patience where nobody listens in real time.

@@ -28,6 +28,7 @@ from engines.contract import End, EngineStatistics, SpeechRequest, VoiceInfo
 from engines.costs import CostModel
 from engines.engine_config import EngineConfig
 from engines.errors import RequestError
+from engines.pacing import in_hand_ms
 from engines.prompt import PromptBuilder, PromptPlan
 from engines.ring import Ring
 from engines.runaway import RunawayTally
@@ -228,8 +229,9 @@ class SpeechEngine:
     def _held(self, seated: Iterable[LiveUtterance]) -> int:
         """Real-time utterances this device holds, by what it costs now and by how far those seated are ahead."""
         now, rate_hz = self._clock(), self._bundle.manifest.frame.sample_rate_hz
-        in_hand_ms = [1000.0 * one.progress.in_hand_s(now, rate_hz) for one in seated if one.realtime]
-        ahead = streams_ahead(in_hand_ms, 1000.0 * self._config.comfortable_s)
+        heard = [one.progress for one in seated if one.realtime]
+        hands_ms = [in_hand_ms(1000.0 * one.samples / rate_hz, one.heard_from, now) for one in heard]
+        ahead = streams_ahead(hands_ms, 1000.0 * self._config.comfortable_s)
         return real_time_streams(
             self._costs.device(), self._config.slots, batching=self._config.codec_batching, ahead=ahead
         )

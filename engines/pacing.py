@@ -28,17 +28,25 @@ class Candidate:
     """Sound made and not yet played; a stream that has not sounded yet is not ahead at all."""
 
 
+def in_hand_ms(made_ms: float, heard_from: float | None, now: float) -> float:
+    """Sound made and not yet played by a listener who plays all he fetches; 0 before the first, below 0: it ran out.
+
+    `made_ms`: sound made so far; `heard_from`, `now`: seconds of one clock.
+    """
+    return 0.0 if heard_from is None else made_ms - 1000.0 * (now - heard_from)
+
+
 def ahead_of_listener_ms(
     made_ms: float, heard_from: float | None, now: float, *, realtime: bool, last_at: float, comfortable_ms: float
 ) -> float:
-    """How far a stream is ahead of its listener.
+    """How far a stream is ahead of its listener (`in_hand_ms`).
 
-    `made_ms`: sound made so far; `heard_from`, `now`, `last_at` (when it last got something): seconds of one clock. A
-    fast stream counts as comfortable, and less so the longer it has had nothing.
+    `last_at`: when it last got something, seconds of the same clock. A fast stream counts as comfortable, and less so
+    the longer it has had nothing.
     """
     if not realtime:
         return comfortable_ms + PATIENCE_MS - 1000.0 * (now - last_at)
-    return 0.0 if heard_from is None else made_ms - 1000.0 * (now - heard_from)
+    return in_hand_ms(made_ms, heard_from, now)
 
 
 def who_steps(candidates: Sequence[Candidate], comfortable_ms: float) -> list[int]:

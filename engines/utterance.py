@@ -40,13 +40,6 @@ class Progress:
     first_audio_ms: float | None = None
     codec_ms: float = 0.0
 
-    def in_hand_s(self, now: float, rate_hz: int) -> float:
-        """Sound there is and a listener who plays all he fetches has not played; 0 before the first, below 0: ran out.
-
-        `now`: by the clock, seconds.
-        """
-        return 0.0 if self.heard_from is None else self.samples / rate_hz - (now - self.heard_from)
-
 
 @dataclass(frozen=True, slots=True)
 class Stop:

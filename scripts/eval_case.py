@@ -36,6 +36,7 @@ from scripts.eval_words import CLOSED, OPEN, Sentences, Subject, Words, listen
 
 _LONG_TEXTS: Final = 8
 _SHOWN_OF_A_KIND: Final = 3
+_LONG: Final = "long"  # the closed vocabulary, and the words of the long sentences
 _LEXICON: Final = "lexicon.txt"
 _EVERY_WORD: Final = 17  # of the lexicon's words, for varied inputs
 
@@ -112,14 +113,13 @@ class Evaluation:
         return speak_many(self._voice, request, expected, vocabulary, count, progress(f"{speaker} speaks", count))
 
     def long(self, speaker: str, asked: SpeechRequest) -> Long:
-        """Speak the long sentences in one piece each. Raises `OSError` where the voice is no checkpoint of ours."""
+        """Speak the long sentences in one piece each. Raises `OSError` or `ValueError` where the voice is no
+        checkpoint of ours."""
         texts, rate, pointer = self._long, self.info.sample_rate_hz, Pointer(self._checkpoint)
         request = replace(asked, voice=speaker, layout=Layout.WHOLE, keep_codes=True)
         said = list(self._voice.speak(texts, request, IN_ONE, progress(f"{speaker} speaks", len(texts))))
         taught = teach(speaker, texts, rate, self._cache)
-        known = texts + self._texts + [text for _, text in self._tuning]
-        with Hearing(self._memory, known, self._jobs) as hearing:
-            return measure_long(self._voice, request, texts, said, taught, hearing, pointer)
+        return measure_long(self._voice, request, texts, said, taught, self._hearing(_LONG), pointer)
 
     def compare_sampling(self, speaker: str, asked: SpeechRequest) -> dict[str, Score]:
         """Ways of sampling, on the tuning sentences."""
@@ -129,7 +129,8 @@ class Evaluation:
 
     def _hearing(self, vocabulary: str) -> Hearing:
         if vocabulary not in self._hearings:
-            words_known = self._texts + [text for _, text in self._tuning] if vocabulary == CLOSED else None
+            closed = self._texts + [text for _, text in self._tuning]
+            words_known = {CLOSED: closed, _LONG: self._long + closed, OPEN: None}[vocabulary]
             hearing = Hearing(self._memory, words_known, self._jobs)
             self._hearings[vocabulary] = self._open.enter_context(hearing)
         return self._hearings[vocabulary]

@@ -41,13 +41,7 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument("--voice", type=Path, default=VOICE, help="a checkpoint of ours, or a bundle")
     parser.add_argument("--speaker", action="append", help="measure this one only (again for more)")
-    parser.add_argument(
-        "--sentences",
-        type=int,
-        default=0,
-        metavar="N",
-        help="about N of the 226 sentences, N/3 of the 72",
-    )
+    parser.add_argument("--sentences", type=int, default=0, metavar="N", help="of the 226 about N, of the 72 N/3")
     parser.add_argument("--closed", action="store_true", help="leave the recogniser's large vocabulary out")
     parser.add_argument(
         "--temperature", type=float, help="draw codes at this temperature (default: the voice's own way)"

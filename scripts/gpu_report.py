@@ -43,8 +43,7 @@ def with_shares(rows: list[Row]) -> list[Row]:
     """Rows with the shares that follow from what they tell, which they are given in place.
 
     `roofline` is the share of the device's measured bandwidth that a frame's time stands for, `roofline_once` the same
-    with every matrix read once; `gap` is what the engine adds to a frame's time on the device, the codec at
-    rest.
+    with every matrix read once; `gap` is what the engine adds to a frame's time on the device, the codec at rest.
     """
     measured = [row["bandwidth_gb_s"] for row in rows if row.get("bandwidth_gb_s")]
     for row in rows:

@@ -94,7 +94,8 @@ def test_an_engine_is_measured_and_compared(tiny_bundle: Path) -> None:
         found |= compare(engine, bundle, PLAIN)
     measured = ("prefill_ms", "frame_ms", "lone_frame_ms", "codec1_ms", "codec_ms", "ttfa_ms")
     assert all(found[name] > 0 for name in measured)
-    assert {"period_ms", "crowded_period_ms"} & found.keys()  # which of them, the processor's haste decides
+    periods = [found[name] for name in ("period_ms", "crowded_period_ms") if name in found]
+    assert min(periods, default=0.0) > 0  # which of them there are, the processor's haste decides
     assert (found["same_speech"], found["first_difference"]) == (1.0, None)
     assert found["frames_here"] == found["frames_on_processor"] > 0
     assert found["sound_error"] < 1e-4
