@@ -52,8 +52,10 @@ class Result:
             _judge("words right, closed", closed[ALL].words_right, LEAST_CLOSED, "%"),
             _judge(f"worst kind, closed ({worst})", kinds[worst], LEAST_CLOSED_KIND, "%"),
             _judge("ended by themselves", closed[ALL].ended_by_itself, LEAST_ENDED, "%"),
-            _judge("loudness spread p5 to p95", self.sound.voice.p5_to_p95, MOST_LOUDNESS_SPREAD_LU, "LU", most=True),
         ]
+        if self.sound.voice is not None:
+            spread = self.sound.voice.p5_to_p95
+            out.append(_judge("loudness spread p5 to p95", spread, MOST_LOUDNESS_SPREAD_LU, "LU", most=True))
         teacher, voice = (self.words.of(who, OPEN, ALL) for who in ("teacher", "voice"))
         if teacher is not None and voice is not None:
             share = 100 * voice.words_right / max(1e-9, teacher.words_right)
@@ -144,13 +146,14 @@ def _show_sound(result: Result) -> None:
     sound, seams, faults = result.sound, result.seams, result.faults
     rows: list[tuple[Value, ...]] = [
         (f"loudness of the {who}: median LUFS; p5 to p95, deviation, least to most LU",
-         f"{s.median:.1f}; {s.p5_to_p95:.2f}, {s.deviation:.2f}, {s.least_to_most:.2f}")
+         f"{s.median:.1f}; {s.p5_to_p95:.2f}, {s.deviation:.2f}, {s.least_to_most:.2f}" if s else "silent")
         for who, s in (("voice", sound.voice), ("teacher", sound.teacher))
     ]  # fmt: skip
-    rows.append((
-        f"pitch contour against the teacher's ({sound.pitch_utterances}): correlation median, p10; shift semitones",
-        f"{sound.pitch_median:.3f}, {sound.pitch_p10:.3f}; {sound.pitch_shift:+.2f}",
-    ))  # fmt: skip
+    if (pitch := sound.pitch) is not None:
+        rows.append((
+            f"pitch contour against the teacher's ({pitch.utterances}): correlation median, p10; shift semitones",
+            f"{pitch.median:.3f}, {pitch.p10:.3f}; {pitch.shift:+.2f}",
+        ))  # fmt: skip
     pauses, teacher = (" / ".join(f"{p:.2f}" for p in each) for each in (seams.pauses_s, seams.teacher_pauses_s))
     rows.append((f"joins of long texts ({seams.joins}): pause s p5 / 50 / 95; the teacher's", f"{pauses}; {teacher}"))
     rows.append((

@@ -34,8 +34,8 @@ The closed vocabulary takes 0.2 s a sentence and listener on a quiet core, the l
 kept in the cache, so a run that was stopped goes on where it was."""
 
 
-def options() -> argparse.Namespace:
-    """The command line."""
+def options(arguments: list[str] | None = None) -> argparse.Namespace:
+    """The command line, or `arguments`."""
     parser = argparse.ArgumentParser(
         prog="eval_voice", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -61,7 +61,7 @@ def options() -> argparse.Namespace:
     job.add_argument("--sampling", action="store_true", help="instead: compare ways of sampling on 62 other sentences")
     job.add_argument("--encode", action="append", metavar="SPEAKER=FILE", help="instead: code the teachers' sentences "
                      "with the encoder of a training's codec.pt, for the measures of the codec alone")  # fmt: skip
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
 def asked(chosen: argparse.Namespace) -> SpeechRequest:
@@ -111,9 +111,9 @@ def measure(chosen: argparse.Namespace) -> dict[str, object]:
     return record
 
 
-def main() -> None:
-    """Run; an interrupt ends it quietly, with what was heard so far kept."""
-    chosen = options()
+def main(arguments: list[str] | None = None) -> None:
+    """Run, as the command line or `arguments` say; an interrupt ends it quietly, with what was heard so far kept."""
+    chosen = options(arguments)
     try:
         record = encode(chosen) if chosen.encode else measure(chosen)
     except KeyboardInterrupt:

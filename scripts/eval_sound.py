@@ -24,36 +24,46 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class SoundFigures:
-    """Of one speaker over all sentences."""
+class Pitch:
+    """The voice's beside its teacher's, after warping."""
 
-    voice: Spread
-    teacher: Spread
-    pitch_median: float
-    """Correlation of log pitch with the teacher's, after warping; middle of the utterances."""
-    pitch_p10: float
-    pitch_shift: float
+    median: float
+    """Correlation of log pitch; middle of the utterances."""
+    p10: float
+    shift: float
     """How much higher the voice is than its teacher, semitones."""
-    pitch_utterances: int
+    utterances: int
 
 
-def spread(waves: list[Wave], rate: int) -> Spread:
+@dataclass(frozen=True)
+class SoundFigures:
+    """Of one speaker over all sentences; None where there is nothing to measure: all silent, no pitch in any."""
+
+    voice: Spread | None
+    teacher: Spread | None
+    pitch: Pitch | None
+
+
+def spread(waves: list[Wave], rate: int) -> Spread | None:
     """Of the utterances that are not silent."""
     found = np.array([loudness_lufs(wave, rate) for wave in waves if len(wave) and np.abs(wave).max() > 1e-4])
     found = found[np.isfinite(found)]
+    if not len(found):
+        return None
     low, middle, high = np.percentile(found, [5, 50, 95])
     return Spread(float(middle), float(high - low), float(found.std()), float(found.max() - found.min()))
 
 
-def sound_figures(taught: list[Wave], made: list[Wave], rate: int) -> SoundFigures:
-    """Compare utterance by utterance."""
+def pitch(taught: list[Wave], made: list[Wave], rate: int) -> Pitch | None:
+    """Of the utterances in which both are voiced for long enough."""
     pairs = [pitch_likeness(a, b, rate) for a, b in zip(taught, made, strict=True) if len(b)]
     known = np.array([pair for pair in pairs if pair is not None])
-    return SoundFigures(
-        voice=spread(made, rate),
-        teacher=spread(taught, rate),
-        pitch_median=float(np.median(known[:, 0])),
-        pitch_p10=float(np.percentile(known[:, 0], 10)),
-        pitch_shift=float(np.median(known[:, 1])),
-        pitch_utterances=len(known),
-    )
+    if not len(known):
+        return None
+    low, middle = np.percentile(known[:, 0], [10, 50])
+    return Pitch(float(middle), float(low), float(np.median(known[:, 1])), len(known))
+
+
+def sound_figures(taught: list[Wave], made: list[Wave], rate: int) -> SoundFigures:
+    """Compare utterance by utterance."""
+    return SoundFigures(spread(made, rate), spread(taught, rate), pitch(taught, made, rate))

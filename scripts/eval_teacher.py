@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from export.train.alike import Wave
-from export.train.pipeline import TEACHERS
+from export.train.job import TEACHERS
 from export.train.teacher import festival
 from export.train.teacher_flite import Flite
 

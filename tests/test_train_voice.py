@@ -43,10 +43,11 @@ def training(folder: Path) -> Iterator[subprocess.Popen[str]]:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def finish(folder: Path) -> None:
+def finish(folder: Path) -> str:
     with training(folder) as process:
-        _, complaints = process.communicate(timeout=PATIENCE_S)
+        told, complaints = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, complaints[-2000:]
+    return told
 
 
 def stop_after_teachers(folder: Path) -> None:
@@ -64,9 +65,13 @@ def test_every_stage_runs_goes_on_when_stopped_and_the_voice_speaks(tmp_path: Pa
     folder = tmp_path / "voice"
     stop_after_teachers(folder)
     taught = {path: path.stat().st_mtime_ns for path in folder.glob("sound/*/*")}
-    finish(folder)
+    told = finish(folder)
     assert {path: path.stat().st_mtime_ns for path in folder.glob("sound/*/*")} == taught
     assert [name for name in STATES if not (folder / name).exists()] == []
+
+    measured = json.loads(told.splitlines()[-1])
+    assert all(measured[speaker]["words"]["voice closed"]["all"]["utterances"] >= 12 for speaker in SPEAKERS)
+    assert (folder / "voice.html").stat().st_size > 10_000
 
     bundle = folder / "bundle"
     assert tuple(json.loads((bundle / "manifest.json").read_text())["speakers"]) == SPEAKERS

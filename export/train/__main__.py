@@ -1,4 +1,4 @@
-"""`python -m export.train`: make a voice from nothing. Called by scripts/train_voice.
+"""`python -m export.train`: make a voice from nothing. Called by scripts/train_voice, which measures it too.
 
 Knows: the command line. Does not know: how anything is done.
 """
@@ -25,10 +25,10 @@ def seconds(text: str) -> float:
     return float(found[1]) * {"s": 1, "m": 60, "h": 3600, "": 1}[found[2]]
 
 
-def main() -> None:
-    """Parse and run."""
+def main() -> Job:
+    """Parse and run; gives what was done."""
     parser = argparse.ArgumentParser(prog="train_voice", description=pipeline.__doc__)
-    parser.add_argument("--budget", type=seconds, default=3600.0, help="time for all stages: 10m, 2h (default 1h)")
+    parser.add_argument("--budget", type=seconds, default=3600.0, help="time to make it in: 10m, 2h (default 1h)")
     parser.add_argument("--out", type=Path, default=Path(".cache/train_voice"), help="working folder, resumed if there")
     parser.add_argument("--speakers", default="anna,robert", help="comma-separated, of anna and robert")
     parser.add_argument("--hours", type=float, default=20.0, help="most speech to synthesise")
@@ -46,6 +46,7 @@ def main() -> None:
         print("stopped; the same command goes on from here", file=sys.stderr)
         sys.exit(130)
     print(f"bundle: {chosen.out / 'bundle'}")
+    return job
 
 
 if __name__ == "__main__":

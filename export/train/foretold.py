@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from export.train.corpus_data import LEAD_FRAMES, Example
 from export.train.layout import Layout
+from export.train.precision import autocast
 from export.train.talker import Voice
 from export.train.talker_loss import collate, make_rows
 
@@ -30,7 +31,7 @@ def _together(
     s, talker = voice.shape, voice.talker
     rows = [make_rows(layout, e, draw, streaming) for e in examples]
     batch = collate(examples, rows, s.eos).to(voice.device)
-    with torch.autocast(voice.device.type, torch.bfloat16):
+    with autocast(voice.device):
         hidden, _ = talker(
             talker.text_rows(batch.text) + talker.code_rows(batch.first, batch.rest), voice.rope(batch.text.shape[1])
         )

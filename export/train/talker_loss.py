@@ -8,7 +8,7 @@ Shapes: B sequences, L padded rows, N chosen frames.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -78,6 +78,30 @@ def corrupt(batch: Batch, rate: float, codes: int, draw: torch.Generator) -> tup
     return out[0], out[1]
 
 
+@torch.no_grad()
+def with_own(voice: Voice, batch: Batch, most: float, draw: torch.Generator) -> Batch:
+    """The batch with some input frames replaced by what the talker itself says there, told the true past.
+
+    In use it hears its own mistakes, not the teacher's codes; whoever never heard them loses his place in a long
+    sentence (scheduled sampling in parallel: Mihaylova and Martins 2019, "Scheduled sampling for transformers"). Of an
+    example's frames a share is replaced, drawn for it between none and `most`. Code 0 is the talker's choice, the
+    residual codes are chosen told the true ones before them.
+    """
+    s, talker = voice.shape, voice.talker
+    rows = talker.text_rows(batch.text) + talker.code_rows(batch.first, batch.rest)
+    hidden, _ = talker(rows, voice.rope(batch.text.shape[1]))
+    share = most * torch.rand(len(batch.text), 1, generator=draw)
+    hit = (torch.rand(batch.text.shape, generator=draw) < share).to(voice.device)
+    hit[:, 1:] &= batch.rest[:, 1:, 0] >= 0
+    hit[:, 0] = False
+    told = hit.roll(-1, 1)  # a row tells the frame that stands in the next
+    states = hidden[told]
+    first, rest = batch.first.clone(), batch.rest.clone()
+    first[hit] = F.linear(states, talker.codec_head.weight[: s.codes]).float().argmax(-1)
+    rest[hit] = predictor_logits(voice, states, first[hit], batch.rest[hit]).argmax(-1)
+    return replace(batch, first=first, rest=rest)
+
+
 def guidance(logs: list[Tensor], batch: Batch) -> Tensor:
     """-log of the attention mass on the rows spoken in each frame, mean over frames and watched layers [nats]."""
     picked = batch.low >= 0
@@ -108,15 +132,16 @@ def losses(
     out = {"first": F.cross_entropy(logits, wanted), "guide": guidance(logs, batch)}
     out["right"] = (logits.argmax(-1) == wanted).float().mean()
     framed = (wanted < s.codes) & (torch.rand(wanted.shape, generator=draw) < predictor_share).to(wanted.device)
-    out["rest"] = predictor_loss(voice, states[framed], wanted[framed], batch.target_rest[told][framed])
+    rest_wanted = batch.target_rest[told][framed]
+    rest_logits = predictor_logits(voice, states[framed], wanted[framed], rest_wanted)
+    out["rest"] = F.cross_entropy(rest_logits.flatten(0, 1), rest_wanted.flatten())
     return out
 
 
-def predictor_loss(voice: Voice, states: Tensor, first: Tensor, rest: Tensor) -> Tensor:
-    """Mean cross entropy of the residual codes [N, G-1] given talker states [N, H] and code 0 [N]."""
+def predictor_logits(voice: Voice, states: Tensor, first: Tensor, rest: Tensor) -> Tensor:
+    """Logits [N, G-1, K] of the residual codes, told talker states [N, H], code 0 [N] and `rest` [N, G-1]."""
     predictor = voice.talker.code_predictor
     rows = [states, voice.talker.model.codec_embedding(first).to(states.dtype)]
     rows += [table(rest[:, i]).to(states.dtype) for i, table in enumerate(predictor.model.codec_embedding[:-1])]
     hidden = predictor.hidden(torch.stack(rows, 1), voice.rope(len(rows)))
-    logits = torch.stack([head(hidden[:, i + 1]) for i, head in enumerate(predictor.lm_head)], 1)
-    return F.cross_entropy(logits.float().flatten(0, 1), rest.flatten())
+    return torch.stack([head(hidden[:, i + 1]) for i, head in enumerate(predictor.lm_head)], 1).float()

@@ -22,6 +22,7 @@ from torch import Tensor
 from export.train.codec import Decoder
 from export.train.codec_encoder import Encoder, build_books, quantise
 from export.train.codec_loss import mel, spectral
+from export.train.precision import autocast
 from export.train.shape import VoiceShape
 from export.train.sound_store import Utterance
 from export.train.training_state import LEAST, rate_at, save
@@ -103,14 +104,14 @@ class CodecTrainer:
             group["lr"] = self._rate(phase)
         self.encoder.requires_grad_(phase != "decoder")
         self.decoder.requires_grad_(phase != "encoder")
-        with torch.autocast(self.device.type, torch.bfloat16):
+        with autocast(self.device):
             rows = self.encoder(wave)
         missed = far = torch.zeros((), device=self.device)
         if phase == "free":
             heard = rows + plan.noise * torch.randn(rows.shape, generator=generator).to(self.device)
         else:
             heard, missed, far = self._code(rows, phase, draw)
-        with torch.autocast(self.device.type, torch.bfloat16):
+        with autocast(self.device):
             made = self.decoder.from_rows(heard).float()
         loss = self._heard_loss(made, wave, phase)
         self.opt.zero_grad(set_to_none=True)

@@ -18,6 +18,7 @@ from torch import Tensor
 from export.train.average import Average
 from export.train.codec import Decoder
 from export.train.codec_loss import mel, spectral, tones
+from export.train.precision import autocast
 from export.train.shape import VoiceShape
 from export.train.sound_store import Utterance
 from export.train.training_state import LEAST, rate_at, save
@@ -162,7 +163,7 @@ def train(
         for group in opt.param_groups:
             group["lr"] = rate_at(plan.rate, LEAST * plan.rate, done, plan.warm_up, spent / plan.budget)
         heard = batch(long, short, plan, shape, np.random.default_rng((plan.seed, done))).to(device)
-        with torch.autocast(device.type, torch.bfloat16):
+        with autocast(device):
             made = decoder.unclamped(heard.codes).float()
         loss = loss_of(made, heard, plan, shape, done)
         opt.zero_grad(set_to_none=True)

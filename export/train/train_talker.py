@@ -17,9 +17,10 @@ import torch
 from export.train.average import Average
 from export.train.corpus_data import Example
 from export.train.layout import Layout
+from export.train.precision import autocast
 from export.train.sampling_plan import Mixture, Utterances, step
 from export.train.talker import Voice
-from export.train.talker_loss import collate, losses, make_rows
+from export.train.talker_loss import collate, losses, make_rows, with_own
 from export.train.training_state import rate_at, save
 
 Report = Callable[[str], None]
@@ -37,6 +38,7 @@ class TalkerPlan:
     guide: float = 0.5
     predictor_share: float = 0.3
     corruption: float = 0.05
+    own: float = 0.0
     streaming: float = 0.0
     average: float = 0.995
     save_every: float = 300.0
@@ -60,7 +62,7 @@ def validate(voice: Voice, layout: Layout, held_out: list[Example], plan: Talker
     chunks = [held_out[i : i + 32] for i in range(0, len(held_out), 32)]
     for chunk in chunks:
         rows = [make_rows(layout, e, draw, plan.streaming) for e in chunk]
-        with torch.autocast(voice.device.type, torch.bfloat16):
+        with autocast(voice.device):
             batch = collate(chunk, rows, voice.shape.eos).to(voice.device)
             found = losses(voice, batch, generator, 0.0, 1.0)
         for name, value in found.items():
@@ -93,8 +95,9 @@ def train(
         batch = collate(chosen, rows, voice.shape.eos).to(voice.device)
         for group in opt.param_groups:
             group["lr"] = rate_at(plan.rate, plan.floor, done, plan.warm_up, spent / plan.budget)
-        with torch.autocast(voice.device.type, torch.bfloat16):
-            found = losses(voice, batch, generator, plan.corruption, plan.predictor_share)
+        with autocast(voice.device):
+            heard = with_own(voice, batch, plan.own, generator) if plan.own else batch
+            found = losses(voice, heard, generator, plan.corruption, plan.predictor_share)
         total = found["first"] + 0.5 * found["rest"] + plan.guide * found["guide"]
         opt.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
