@@ -10,17 +10,21 @@ seen, all of the time is put on the frames.
 Admission asks for something else: what steps and calls cost in a crowd, where talker and codec share the device all the
 time. `warm_up` measures that. Later steps scale what was measured of steps, so that a device that slows down (heat,
 power, company) is known to be slower at every size; codec calls show it for themselves. That steps are faster than at
-the warm-up, which may have met a slow moment, is believed only of those that had a codec call beside them all the time,
-and that calls are only of those that had steps beside them: a lonely one says nothing about crowds. A device that says
-itself that it is slow is believed at once. Slowness is believed sooner than it is forgotten: admission must hold in the
-bad moments, not on average. Two threads report, each its own kind; any may ask.
+the warm-up, which may have met a slow moment, is believed of those that are faster than it foretells for the share of
+them that had codec calls beside them, and of calls that had steps beside them for half of their time: a lonely call
+says nothing about crowds. A device that says itself that it is slow is believed at once. Slowness is believed sooner
+than it is forgotten: admission must hold in the bad moments, not on average. Two threads report, each its own kind; any
+may ask.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 from engines.admission import DeviceCosts, step_ms
@@ -33,6 +37,8 @@ _FADE: Final = 0.9  # weight that what is known keeps when one more measurement 
 _SHAPE_FADE: Final = 0.995  # the same for the shape of the codec's line
 _LEAST_MS: Final = 1e-6
 _BESIDE: Final = 0.5  # of a codec call's time that steps take which end in it, where the talker never rests
+_WHOLE: Final = 0.99  # of a step: it was in a crowd all the time
+_CALLS_KEPT: Final = 16  # that may have been beside one step
 _ODD: Final = 1.5  # times the expected: a slower or faster call says no more about the shape
 
 
@@ -45,10 +51,10 @@ class CostModel:
         self._lock = threading.Lock()
         self._step_ms: float | None = None
         self._run_ms: dict[int, float] = {}  # by streams, as `step_lasts` was told
+        self._alone_ms: dict[int, float] = {}  # the same without codec calls
+        self._calls: deque[_Call] = deque(maxlen=_CALLS_KEPT)  # of the codec, the latest last
         self._crowded_call = (1, 0.0)  # frames and milliseconds, as `call_lasts` was told
         self._slower = 1.0  # than then
-        self._call_began: float | None = None  # of the codec call under way
-        self._beside_ms = 0.0  # of that call, for which steps that have ended were at work too
         self._codec_slower = 1.0  # in bad moments, than the line says
         self._row_ms: float | None = None
         self._speed: float | None = None  # what the device said last
@@ -68,6 +74,7 @@ class CostModel:
                 return
             longer = before / speed
             self._run_ms = {streams: ms * longer for streams, ms in self._run_ms.items()}
+            self._alone_ms = {streams: ms * longer for streams, ms in self._alone_ms.items()}
             self._crowded_call = (self._crowded_call[0], self._crowded_call[1] * longer)
             if longer > 1.0:  # a part of the slowness seen so far may be this very thing
                 self._slower = max(self._slower / longer, min(self._slower, 1.0))
@@ -81,10 +88,12 @@ class CostModel:
         with self._lock:
             self._step_ms = ms if self._step_ms is None else _FADE * self._step_ms + (1.0 - _FADE) * ms
 
-    def step_lasts(self, streams: int, ms: float) -> None:
-        """A frame of so many streams takes the talker's graph that long beside codec calls, carefully measured."""
+    def step_lasts(self, streams: int, ms: float, alone_ms: float) -> None:
+        """A frame of so many streams takes the talker's graph that long beside codec calls, and that long without, both
+        carefully measured."""
         with self._lock:
-            self._run_ms[streams] = max(ms, 1e-6)
+            self._run_ms[streams] = max(ms, _LEAST_MS)
+            self._alone_ms[streams] = max(min(alone_ms, ms), _LEAST_MS)
 
     def call_lasts(self, frames: int, ms: float) -> None:
         """A codec call of so many frames takes that long beside the talker's steps, carefully measured."""
@@ -97,11 +106,15 @@ class CostModel:
             known_ms = step_ms(self._run_ms, streams)
             if not known_ms:
                 return
-            before_ms = 0.0 if self._call_began is None else 1000.0 * (self._clock() - self._call_began)
-            self._beside_ms += min(ms, before_ms)
-            crowded = self._call_began is not None and ms <= before_ms
-            seen = ms / known_ms if crowded else max(ms / known_ms, 1.0)
+            now = self._clock()
+            since = now - ms / 1000.0
+            share = min(sum(call.also_step(since, now) for call in self._calls) / ms, 1.0) if ms > 0.0 else 0.0
+            alone_ms = step_ms(self._alone_ms, streams)
+            seen = ms / (alone_ms + share * (known_ms - alone_ms))
+            if seen > 1.0 and share < _WHOLE:
+                seen = max(ms / known_ms, 1.0)
             self._slower = _toward(self._slower, seen)
+            self._learn_from_crowds()
 
     def step_ms_of(self) -> dict[int, float]:
         """The duration of a step in a crowd by the streams in it, as known now; empty where nothing was measured."""
@@ -122,28 +135,33 @@ class CostModel:
     def codec_begins(self) -> None:
         """A codec call begins; `codec_took` follows, or the next one where it failed."""
         with self._lock:
-            self._call_began, self._beside_ms = self._clock(), 0.0
+            if self._calls and self._calls[-1].took_ms is None:
+                self._calls.pop()
+            self._calls.append(_Call(self._clock()))
 
     def codec_took(self, frames: int, ms: float) -> None:
         """One codec call of that many frames took that long."""
         with self._lock:
-            line, fair_ms = self._line(), ms
-            expected_ms = line.codec_ms(frames)
-            if self._call_began is not None and self._beside_ms >= _BESIDE * ms:
-                self._crowded_call_took(line, frames, ms)
-            self._call_began = None
+            fair_ms, expected_ms = ms, self._line().codec_ms(frames)
+            if self._calls and self._calls[-1].took_ms is None:
+                self._calls[-1].ends(self._clock(), frames, ms)
+            self._learn_from_crowds()
             if expected_ms > _LEAST_MS:
                 self._codec_slower = _toward(self._codec_slower, ms / expected_ms)
                 fair_ms = min(max(ms, expected_ms / _ODD), expected_ms * _ODD)
             self._recent = _fade(self._recent, _FADE, (1.0, frames, ms))
             self._shape = _fade(self._shape, _SHAPE_FADE, (1.0, frames, fair_ms, frames * frames, frames * fair_ms))
 
-    def _crowded_call_took(self, line: Costs, frames: int, ms: float) -> None:
+    def _learn_from_crowds(self) -> None:
         """Follow what calls cost in a crowd; of other sizes by the line. The lock is held."""
-        crowd_frames, crowd_ms = self._crowded_call
-        expected_ms = crowd_ms * line.codec_ms(frames) / max(line.codec_ms(crowd_frames), _LEAST_MS)
-        if expected_ms > _LEAST_MS:
-            self._crowded_call = (crowd_frames, crowd_ms * _toward(1.0, ms / expected_ms))
+        for call in self._calls:
+            if call.took_ms is None or call.counted or call.beside_ms < _BESIDE * call.took_ms:
+                continue
+            call.counted = True
+            line, (crowd_frames, crowd_ms) = self._line(), self._crowded_call
+            expected_ms = crowd_ms * line.codec_ms(call.frames) / max(line.codec_ms(crowd_frames), _LEAST_MS)
+            if expected_ms > _LEAST_MS:
+                self._crowded_call = (crowd_frames, crowd_ms * _toward(1.0, call.took_ms / expected_ms))
 
     def snapshot(self) -> Costs:
         """The costs as known now; zero where nothing was measured."""
@@ -183,6 +201,28 @@ class CostModel:
         calls, frames, ms = self._recent
         expected_ms = calls * shape.codec_call_ms + frames * shape.codec_frame_ms
         return shape.codec_slower(ms / expected_ms if expected_ms > _LEAST_MS else 1.0)
+
+
+@dataclass(slots=True)
+class _Call:
+    """A codec call: when it began and ended [s], how long it was, and what of that steps were at work beside it."""
+
+    began: float
+    ended: float = inf
+    frames: int = 0
+    took_ms: float | None = None
+    beside_ms: float = 0.0
+    counted: bool = False
+
+    def ends(self, now: float, frames: int, ms: float) -> None:
+        """It is over."""
+        self.ended, self.frames, self.took_ms = now, frames, ms
+
+    def also_step(self, since: float, until: float) -> float:
+        """Take note of a step at that time; gives the milliseconds of it that were beside this call."""
+        beside_ms = 1000.0 * max(min(until, self.ended) - max(since, self.began), 0.0)
+        self.beside_ms += beside_ms
+        return beside_ms
 
 
 def _fade(sums: list[float], kept: float, new: Sequence[float]) -> list[float]:

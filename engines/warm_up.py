@@ -76,9 +76,11 @@ def warm_up(
     codec.decode(0, codes)  # what is done once for a shape is not part of what is measured
     with beside(lambda: crowd.step(talker.slots)):
         costs.call_lasts(len(codes), _usually_ms(lambda: codec.decode(0, codes), clock))
+    sizes = {talker.slots, *(1 << power for power in range(talker.slots.bit_length()))}  # admission reads between these
+    alone_ms = {many: _usually_ms(partial(crowd.step, many), clock) for many in sizes}
     with beside(lambda: codec.decode(0, codes)):
-        for many in {talker.slots, *(1 << power for power in range(talker.slots.bit_length()))}:
-            costs.step_lasts(many, _usually_ms(partial(crowd.step, many), clock))  # admission reads between these
+        for many in sizes:
+            costs.step_lasts(many, _usually_ms(partial(crowd.step, many), clock), alone_ms[many])
     for slot in range(talker.slots):
         talker.release(slot)
 

@@ -67,7 +67,7 @@ def test_costs_are_never_negative(calls: list[tuple[int, float]]) -> None:
 
 def test_slowness_is_believed_sooner_than_forgotten() -> None:
     model = CostModel(80.0)
-    model.step_lasts(4, 10.0)
+    model.step_lasts(4, 10.0, 10.0)
     for _ in range(50):
         model.codec_took(4, 20.0)
         model.step_ran(4, 10.0)
@@ -87,7 +87,7 @@ def test_slowness_is_believed_sooner_than_forgotten() -> None:
 
 def test_one_hiccup_changes_little() -> None:
     model = CostModel(80.0)
-    model.step_lasts(1, 10.0)
+    model.step_lasts(1, 10.0, 10.0)
     model.step_ran(1, 5000.0)
     assert model.step_ms_of()[1] < 14.0
 
@@ -101,7 +101,7 @@ def known(model: CostModel) -> list[float]:
 def measured() -> CostModel:
     model = CostModel(80.0)
     model.device_runs_at(1.0)
-    model.step_lasts(1, 10.0)
+    model.step_lasts(1, 10.0, 10.0)
     model.step_took(10.0)
     model.prompt_took(10, 5.0)
     model.codec_took(4, 20.0)
@@ -131,7 +131,7 @@ def test_a_slowness_that_was_noticed_already_does_not_count_twice() -> None:
 
 def test_the_first_word_of_the_device_changes_nothing() -> None:
     model = CostModel(80.0)
-    model.step_lasts(1, 10.0)
+    model.step_lasts(1, 10.0, 10.0)
     model.device_runs_at(0.3)
     assert model.step_ms_of() == {1: 10.0}
 
@@ -139,8 +139,8 @@ def test_the_first_word_of_the_device_changes_nothing() -> None:
 def test_only_a_crowd_tells_that_a_crowd_is_served_faster() -> None:
     now = [0.0]
     model = CostModel(80.0, lambda: now[0])
-    model.step_lasts(1, 10.0)
-    model.step_lasts(4, 20.0)
+    model.step_lasts(1, 10.0, 4.0)
+    model.step_lasts(4, 20.0, 8.0)
     for _ in range(1000):
         model.step_ran(4, 8.0)
     assert model.step_ms_of() == {1: 10.0, 4: 20.0}
@@ -157,10 +157,42 @@ def test_only_a_crowd_tells_that_a_crowd_is_served_faster() -> None:
     assert model.step_ms_of()[4] > 8.0
 
 
+@pytest.mark.parametrize(("took_ms", "believed_ms"), [(9.0, 12.0), (12.0, 16.0), (14.0, 16.0)])
+def test_a_step_partly_beside_a_call_counts_for_that_part(took_ms: float, believed_ms: float) -> None:
+    """Where steps outlast calls none is in a crowd all the time: 12 ms are foretold, of which a call took half."""
+    now = [0.0]
+    model = CostModel(80.0, lambda: now[0])
+    model.step_lasts(1, 16.0, 8.0)
+    for _ in range(1000):
+        now[0] += took_ms / 4000.0
+        model.codec_begins()
+        now[0] += took_ms / 2000.0
+        model.codec_took(4, took_ms / 2.0)
+        now[0] += took_ms / 4000.0
+        model.step_ran(1, took_ms)
+    assert model.step_ms_of()[1] == pytest.approx(believed_ms, rel=0.01)
+
+
+def test_a_call_inside_a_step_was_in_a_crowd() -> None:
+    """A step that outlasts calls is known of only when they are over."""
+    now = [0.0]
+    model = CostModel(80.0, lambda: now[0])
+    model.step_lasts(1, 30.0, 30.0)
+    model.codec_took(8, 16.0)
+    model.call_lasts(8, 40.0)
+    for _ in range(1000):
+        model.codec_begins()
+        now[0] += 0.020
+        model.codec_took(8, 20.0)
+        now[0] += 0.010
+        model.step_ran(1, 30.0)
+    assert model.cautious().codec_ms(8) == pytest.approx(20.0, rel=0.05)
+
+
 def test_steps_between_the_sizes_known_count_too() -> None:
     model = CostModel(80.0)
-    model.step_lasts(4, 10.0)
-    model.step_lasts(8, 20.0)
+    model.step_lasts(4, 10.0, 10.0)
+    model.step_lasts(8, 20.0, 20.0)
     for _ in range(100):
         model.step_ran(6, 30.0)
     assert model.step_ms_of() == {4: pytest.approx(20.0, rel=0.01), 8: pytest.approx(40.0, rel=0.01)}
@@ -181,7 +213,7 @@ def test_only_a_crowd_tells_what_a_crowds_codec_costs_after_all() -> None:
     """What the warm-up found in a slow moment is not believed for ever."""
     now = [0.0]
     model = CostModel(80.0, lambda: now[0])
-    model.step_lasts(4, 6.0)
+    model.step_lasts(4, 6.0, 6.0)
     model.codec_took(8, 16.0)
     model.call_lasts(8, 40.0)
     for _ in range(1000):  # a lonely one says nothing
@@ -206,7 +238,7 @@ def test_admission_learns_what_the_codec_costs_while_the_talker_rests() -> None:
     model = CostModel(80.0)
     model.codec_took(8, 16.0)
     model.call_lasts(8, 24.0)
-    model.step_lasts(4, 20.0)
+    model.step_lasts(4, 20.0, 20.0)
     found = model.device()
     assert [found.codec.codec_ms(8), found.codec_alone.codec_ms(8)] == pytest.approx([24.0, 16.0])
     assert found.step_ms_of == {4: 20.0}
