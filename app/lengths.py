@@ -51,10 +51,16 @@ def _feet_by_feet(found: Match) -> str:
     return f"{measure(found['low'], 'ft')} by {measure(found['high'], 'ft')}"
 
 
+def open_quotations(text: str) -> str:
+    """The marks of the quotations in `text` that have not ended, or have not begun; "" where there are none."""
+    marks = _QUOTES.findall(text)
+    surplus = marks.count("\u201c") - marks.count("\u201d")
+    return '"' * (marks.count('"') % 2) + ("\u201c" * surplus or "\u201d" * -surplus)
+
+
 def _quoted(found: Match) -> bool:
     """Whether a quotation is open, so that the mark behind the number closes it."""
-    marks = _QUOTES.findall(found.string, 0, found.start())
-    return marks.count('"') % 2 == 1 or marks.count("\u201c") > marks.count("\u201d")
+    return open_quotations(found.string[: found.start()])[:1] in {'"', "\u201c"}
 
 
 def _inches(found: Match) -> str | None:

@@ -38,14 +38,27 @@ class Reading:
         """What `text` is read as: what the caller said, else what it looks like; "" for a language without rules."""
         return self._guess.of(text) if self.guesses else self._language
 
-    def read(self, words: SpannedText, language: str, *, torn: bool = False, whole: bool = True) -> SpannedText:
-        """A segment as it is spoken; or, not `whole`, a part of one that others follow."""
+    def read(
+        self, words: SpannedText, language: str, *, torn: bool = False, whole: bool = True, opened: str = ""
+    ) -> SpannedText:
+        """A segment as it is spoken; or, not `whole`, a part of one that others follow.
+
+        `opened`: marks of quotations that go on in these words (`app.lengths.open_quotations`).
+        """
         if self.normalize:
             words = strip_markup(words)
             if language == "english":
-                words = normalize(speak_addresses(words))
+                words = _normalize(speak_addresses(words), opened)
             elif language in EAST_ASIAN:
                 words = normalize_east_asian(words, language)
             words = words.sub(_WRAPPED_HYPHEN, "-").sub(_SPACES, " ").strip()
         end = ("," if torn else ".") if whole else ""
         return speakable(words, end) if self._for_lexicon else words
+
+
+def _normalize(words: SpannedText, opened: str) -> SpannedText:
+    """English words in which the quotations go on that were opened before them."""
+    if not opened:
+        return normalize(words)
+    before = SpannedText(f"{opened} ", [words.offsets[0]] * (len(opened) + 2))
+    return normalize(before + words).sub(re.compile(rf"\A{re.escape(opened)} ?"), "")

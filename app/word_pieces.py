@@ -15,6 +15,7 @@ from typing import Final
 
 from app.abbreviations import DAYS, MONTHS
 from app.dates import MONTH_NAMES
+from app.lengths import open_quotations
 from app.measures import DIMENSIONS, UNITS
 from app.reading import Reading
 from app.spans import SpannedText
@@ -89,6 +90,8 @@ class WordPieces:
     def _restart(self) -> None:
         self._given = 0
         """Characters of the segment's own text that were given out."""
+        self._opened = ""
+        """Marks of quotations in them that have not ended: a number before such a mark is no length."""
         self._read = ""
         """What was given out, as words; then as the voice's symbols, then as ids."""
         self._text = ""
@@ -116,7 +119,7 @@ class WordPieces:
         return self._language is not None
 
     def _piece(self, part: SpannedText, *, ends: bool, torn: bool = False) -> TextPiece | None:
-        spoken = self._reading.read(part, self._language or "", torn=torn, whole=ends).text
+        spoken = self._reading.read(part, self._language or "", torn=torn, whole=ends, opened=self._opened).text
         read = f"{self._read} {spoken}" if self._read and spoken and self._reading.normalize else self._read + spoken
         text, ids = self._symbols(read, whole=ends)
         if ids[: len(self._ids)] == self._ids:
@@ -127,6 +130,7 @@ class WordPieces:
             return None
         if not ends:
             self._given += len(part)
+            self._opened = open_quotations(self._opened + part.text)
             self._read, self._text, self._ids = read, self._text + text, ids
         if not new and not (ends and self._ids):
             return None

@@ -84,6 +84,8 @@ def test_reading_in_parts_is_reading_the_whole(written: str) -> None:
 
 
 @example("I have 3 cats. and then they went away . I have 3 cats.", "english", True)
+@example('he said "give them all of number 5" and then they left', "english", True)
+@example('he said \u201cgive them all of number 5\u201d and a 27" one', "english", True)
 @given(STREAM, st.sampled_from(["english", "auto"]), st.booleans())
 def test_joined_pieces_are_the_segment(text: str, language: str, normalized: bool) -> None:
     by_letters = feed(open_words(language=language, normalize=normalized), *text)
