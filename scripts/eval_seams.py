@@ -64,12 +64,10 @@ def pauses_s(wave: Wave, rate: int) -> list[float]:
     return [float(gap) for gap in gaps if gap >= _SHORTEST_PAUSE_S]
 
 
-def _speech(wave: Wave, rate: int) -> tuple[float, float, float, float] | None:
-    """(silence before, silence behind [s], level of speech in the first and in the last 1.5 s [dB]); None: silent."""
+def _speech(wave: Wave, rate: int) -> tuple[float, float, float, float]:
+    """(silence before, silence behind [s], level of speech in the first and in the last 1.5 s [dB])."""
     loud = level_db(wave, rate)
     heard = _heard(loud)
-    if not len(heard):
-        return None
     near = round(_NEAR_S / COLUMN_S)
     power = 10 ** (loud[heard] / 10)
     first, last = (float(10 * np.log10(side.mean())) for side in (power[:near], power[-near:]))
@@ -82,11 +80,8 @@ def seams(said: list[Said], taught: list[Wave], rate: int) -> Seams:
     for text in said:
         parts = [part for part in text.parts if len(part)]
         for one, other in pairwise(parts):
-            before, after = _speech(one, rate), _speech(other, rate)
-            if before is None or after is None:
-                continue
-            _, behind, _, before_db = before
-            ahead, _, after_db, _ = after
+            _, behind, _, before_db = _speech(one, rate)
+            ahead, _, after_db, _ = _speech(other, rate)
             pauses.append(behind + ahead)
             steps.append(abs(after_db - before_db))
             edges.append(float(max(abs(one[-1]), abs(other[0]))))
