@@ -21,7 +21,7 @@ from tests.cli_rig import Speak
 
 ROOT = Path(__file__).parent.parent
 SPEAKERS = ("anna", "robert")
-STATES = ("codec.pt", "talker.pt", "decoder.pt")
+STATES = ("codec.pt", "talker.pt", "own_past.pt", "decoder.pt")
 PATIENCE_S = 1200.0
 
 

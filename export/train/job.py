@@ -15,7 +15,8 @@ from export.train.sampling_plan import Mixture
 from export.train.shape import VoiceShape
 
 SHARES = {
-    "teacher": 0.13, "codec": 0.26, "codes": 0.04, "talker": 0.37, "foretold": 0.03, "decoder": 0.12, "polish": 0.03,
+    "teacher": 0.13, "codec": 0.26, "codes": 0.04, "talker": 0.35, "own past": 0.02, "foretold": 0.03, "decoder": 0.12,
+    "polish": 0.03,
 }  # fmt: skip
 SHARD = 100  # texts
 TEACHERS = {"anna": "festival", "robert": "flite"}

@@ -3,8 +3,8 @@
 Knows: the order of the stages, their shares of the budget, where their results lie in the working folder.
 Does not know: how any stage works inside.
 
-corpus (texts) -> teacher (sound with phone times) -> codec -> codes -> talker -> what it foretells -> decoder again
--> checkpoint -> bundle
+corpus (texts) -> teacher (sound with phone times) -> codec -> codes -> talker -> talker told its own past -> what it
+foretells -> decoder again -> checkpoint -> bundle
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from export.train.decoder_stages import finish_decoder, foretell_codes
 from export.train.job import MIX, SHARD, STREAMING, TEACHERS, Job
 from export.train.layout import Layout
 from export.train.loudness import even
+from export.train.own_past import OwnPast
 from export.train.talker import Voice
 from export.train.teacher import Told, festival
 from export.train.teacher_flite import Flite
@@ -106,7 +107,12 @@ def train_talker(job: Job) -> dict[str, torch.Tensor]:
     training = [[item for i, item in enumerate(spoken) if i % 50] for spoken in corpora]
     plan = TalkerPlan(budget=job.seconds("talker"), rate=1.5e-3, streaming=STREAMING, seed=job.seed, mixture=MIX)
     layout = Layout(job.shape, tokens)
-    return train(voice.to(job.device), layout, training, held, plan, job.folder / "talker.pt", job.report)
+    voice.load_state_dict(
+        train(voice.to(job.device), layout, training, held, plan, job.folder / "talker.pt", job.report)
+    )
+    plan = replace(plan, budget=job.seconds("own past"), rate=3e-4, guide=1.0)
+    lose = OwnPast(voice)
+    return train(voice, layout, training, held, plan, job.folder / "own_past.pt", job.report, lose)
 
 
 def write_checkpoint(job: Job, trainer: CodecTrainer, voice: dict[str, torch.Tensor]) -> Path:

@@ -8,7 +8,7 @@ Shapes: B sequences, L padded rows, N chosen frames.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
@@ -78,30 +78,6 @@ def corrupt(batch: Batch, rate: float, codes: int, draw: torch.Generator) -> tup
     return out[0], out[1]
 
 
-@torch.no_grad()
-def with_own(voice: Voice, batch: Batch, most: float, draw: torch.Generator) -> Batch:
-    """The batch with some input frames replaced by what the talker itself says there, told the true past.
-
-    In use it hears its own mistakes, not the teacher's codes; whoever never heard them loses his place in a long
-    sentence (scheduled sampling in parallel: Mihaylova and Martins 2019, "Scheduled sampling for transformers"). Of an
-    example's frames a share is replaced, drawn for it between none and `most`. Code 0 is the talker's choice, the
-    residual codes are chosen told the true ones before them.
-    """
-    s, talker = voice.shape, voice.talker
-    rows = talker.text_rows(batch.text) + talker.code_rows(batch.first, batch.rest)
-    hidden, _ = talker(rows, voice.rope(batch.text.shape[1]))
-    share = most * torch.rand(len(batch.text), 1, generator=draw)
-    hit = (torch.rand(batch.text.shape, generator=draw) < share).to(voice.device)
-    hit[:, 1:] &= batch.rest[:, 1:, 0] >= 0
-    hit[:, 0] = False
-    told = hit.roll(-1, 1)  # a row tells the frame that stands in the next
-    states = hidden[told]
-    first, rest = batch.first.clone(), batch.rest.clone()
-    first[hit] = F.linear(states, talker.codec_head.weight[: s.codes]).float().argmax(-1)
-    rest[hit] = predictor_logits(voice, states, first[hit], batch.rest[hit]).argmax(-1)
-    return replace(batch, first=first, rest=rest)
-
-
 def guidance(logs: list[Tensor], batch: Batch) -> Tensor:
     """-log of the attention mass on the rows spoken in each frame, mean over frames and watched layers [nats]."""
     picked = batch.low >= 0
@@ -126,8 +102,7 @@ def losses(
     hidden, logs = talker(rows, rope, GUIDED_LAYERS)
     told = batch.target >= 0
     states, wanted = hidden[told], batch.target[told]
-    allowed = torch.cat([talker.codec_head.weight[: s.codes], talker.codec_head.weight[s.eos : s.eos + 1]])
-    logits = F.linear(states, allowed).float()
+    logits = code_and_end_logits(voice, states)
     wanted = torch.where(wanted == s.eos, s.codes, wanted)
     out = {"first": F.cross_entropy(logits, wanted), "guide": guidance(logs, batch)}
     out["right"] = (logits.argmax(-1) == wanted).float().mean()
@@ -136,6 +111,12 @@ def losses(
     rest_logits = predictor_logits(voice, states[framed], wanted[framed], rest_wanted)
     out["rest"] = F.cross_entropy(rest_logits.flatten(0, 1), rest_wanted.flatten())
     return out
+
+
+def code_and_end_logits(voice: Voice, states: Tensor) -> Tensor:
+    """Logits [N, K + 1] of code 0 and, last, of the end, told talker states [N, H]."""
+    s, head = voice.shape, voice.talker.codec_head.weight
+    return F.linear(states, torch.cat([head[: s.codes], head[s.eos : s.eos + 1]])).float()
 
 
 def predictor_logits(voice: Voice, states: Tensor, first: Tensor, rest: Tensor) -> Tensor:

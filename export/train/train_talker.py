@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +21,11 @@ from export.train.layout import Layout
 from export.train.precision import autocast
 from export.train.sampling_plan import Mixture, Utterances, step
 from export.train.talker import Voice
-from export.train.talker_loss import collate, losses, make_rows, with_own
+from export.train.talker_loss import Batch, collate, losses, make_rows
 from export.train.training_state import rate_at, save
 
 Report = Callable[[str], None]
+Losses = Callable[[Voice, Batch, torch.Generator], dict[str, torch.Tensor]]
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,6 @@ class TalkerPlan:
     guide: float = 0.5
     predictor_share: float = 0.3
     corruption: float = 0.05
-    own: float = 0.0
     streaming: float = 0.0
     average: float = 0.995
     save_every: float = 300.0
@@ -72,9 +73,13 @@ def validate(voice: Voice, layout: Layout, held_out: list[Example], plan: Talker
 
 def train(
     voice: Voice, layout: Layout, speakers: list[Utterances], held_out: list[Example], plan: TalkerPlan, path: Path,
-    report: Report = print,
+    report: Report = print, lose: Losses | None = None,
 ) -> dict[str, torch.Tensor]:  # fmt: skip
-    """Train until the budget is spent, going on from `path` if it is there; gives the averaged weights."""
+    """Train until the budget is spent, going on from `path` if it is there; gives the averaged weights.
+
+    `lose`: instead of the losses against the teacher's codes.
+    """
+    lose = lose or partial(losses, corruption=plan.corruption, predictor_share=plan.predictor_share)
     opt, average = optimiser(voice, plan), Average(voice, plan.average)
     done, spent = 0, 0.0
     if path.exists():
@@ -96,8 +101,7 @@ def train(
         for group in opt.param_groups:
             group["lr"] = rate_at(plan.rate, plan.floor, done, plan.warm_up, spent / plan.budget)
         with autocast(voice.device):
-            heard = with_own(voice, batch, plan.own, generator) if plan.own else batch
-            found = losses(voice, heard, generator, plan.corruption, plan.predictor_share)
+            found = lose(voice, batch, generator)
         total = found["first"] + 0.5 * found["rest"] + plan.guide * found["guide"]
         opt.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
