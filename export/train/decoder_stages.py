@@ -49,6 +49,9 @@ def finish_decoder(job: Job, decoder: Decoder) -> None:
     if not state.exists():
         _learn_to_begin(job, decoder.cpu(), [one.codes for one in few])
     plan = DecoderPlan(job.seconds("decoder"), seed=job.seed)
+    plan = replace(
+        plan, batch=job.sized(plan.batch), begins=job.sized(plan.begins), brief_batch=job.sized(plan.brief_batch)
+    )
     train(decoder.to(job.device), speakers, plan, job.shape, state, job.report)
     settle_last_layer(decoder.cpu(), [one.codes for one in few], PolishPlan().pull)
 

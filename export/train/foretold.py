@@ -32,9 +32,7 @@ def _together(
     rows = [make_rows(layout, e, draw, streaming) for e in examples]
     batch = collate(examples, rows, s.eos).to(voice.device)
     with autocast(voice.device):
-        hidden, _ = talker(
-            talker.text_rows(batch.text) + talker.code_rows(batch.first, batch.rest), voice.rope(batch.text.shape[1])
-        )
+        hidden, _ = voice.read(batch.text, batch.first, batch.rest)
         states = hidden[(batch.target >= 0) & (batch.target < s.codes)]
         code = F.linear(states, talker.codec_head.weight[: s.codes]).float().argmax(-1)
         codes = [code]

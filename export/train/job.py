@@ -6,7 +6,7 @@ Knows: names and numbers. Does not know: stages.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -21,6 +21,9 @@ SHARES = {
 SHARD = 100  # texts
 TEACHERS = {"anna": "festival", "robert": "flite"}
 MIX = Mixture(joined=0.4, cut=0.25)
+AVERAGE = 0.995  # decay of the talker's average
+FULL_STEPS_S = 2400.0
+"""Budget from which on a processor's training steps have their full size; see `Job.step_share`."""
 STREAMING = 0.4  # share of examples in the streaming-text layout
 
 
@@ -40,6 +43,25 @@ class Job:
     def seconds(self, stage: str) -> float:
         """Budget of a stage."""
         return self.budget * SHARES[stage]
+
+    @property
+    def step_share(self) -> float:
+        """How large training steps are, of full ones: where time is for few, more and smaller ones teach more."""
+        return 1.0 if self.device.type == "cuda" else min(1.0, max(0.25, self.budget / FULL_STEPS_S))
+
+    def sized(self, full: int) -> int:
+        """What a step of this budget has of something that a full one has `full` of."""
+        return max(1, round(full * self.step_share))
+
+    @property
+    def mixture(self) -> Mixture:
+        """What a step of the talker sees; joined utterances are for those who have time to learn single ones."""
+        return replace(MIX, joined=MIX.joined * self.step_share, step_frames=self.sized(MIX.step_frames))
+
+    @property
+    def average(self) -> float:
+        """Decay of the talker's average, whose memory is shorter where steps are few."""
+        return 1.0 - (1.0 - AVERAGE) / self.step_share
 
     @property
     def frame_seconds(self) -> float:

@@ -58,9 +58,7 @@ class OwnPast:
         """Divergences `first` (code 0 and end) and `rest`, `guide` [nats]; `right`: the share of equal choices."""
         told = self._tell(batch, draw)
         first, rest = corrupt(told.batch, _CORRUPTION, voice.shape.codes, draw)
-        talker = voice.talker
-        rows = talker.text_rows(batch.text) + talker.code_rows(first, rest)
-        hidden, logs = talker(rows, voice.rope(batch.text.shape[1]), GUIDED_LAYERS)
+        hidden, logs = voice.read(batch.text, first, rest, GUIDED_LAYERS)
         foretold = batch.target >= 0
         states, wanted = hidden[foretold], batch.target[foretold]
         logits = code_and_end_logits(voice, states)
@@ -75,15 +73,13 @@ class OwnPast:
 
     @torch.no_grad()
     def _tell(self, batch: Batch, draw: torch.Generator) -> _Told:
-        voice, talker = self._before, self._before.talker
-        codes = voice.shape.codes
-        rows = talker.text_rows(batch.text) + talker.code_rows(batch.first, batch.rest)
-        hidden, _ = talker(rows, voice.rope(batch.text.shape[1]))
+        voice, codes = self._before, self._before.shape.codes
+        hidden, _ = voice.read(batch.text, batch.first, batch.rest)
         own = _some_frames(batch, draw)
         first, rest = batch.first.clone(), batch.rest.clone()
         if own.any():
             states = hidden[own.roll(-1, 1)]  # a row tells the frame that stands in the next
-            first[own] = F.linear(states, talker.codec_head.weight[:codes]).float().argmax(-1)
+            first[own] = F.linear(states, voice.talker.codec_head.weight[:codes]).float().argmax(-1)
             rest[own] = predictor_logits(voice, states, first[own], batch.rest[own]).argmax(-1)
         foretold = batch.target >= 0
         states, wanted = hidden[foretold], batch.target[foretold]

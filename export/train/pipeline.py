@@ -18,7 +18,7 @@ import torch
 
 from export.train import checkpoint_files, code_store, corpus, front_end_files, lexicon, sound_store, tokenizer_files
 from export.train.decoder_stages import finish_decoder, foretell_codes
-from export.train.job import MIX, SHARD, STREAMING, TEACHERS, Job
+from export.train.job import SHARD, STREAMING, TEACHERS, Job
 from export.train.layout import Layout
 from export.train.loudness import even
 from export.train.own_past import OwnPast
@@ -74,7 +74,8 @@ def teach(job: Job, texts: dict[str, list[str]]) -> None:
 
 def train_codec(job: Job) -> CodecTrainer:
     """Train encoder, codebooks and decoder."""
-    trainer = CodecTrainer(job.shape, CodecPlan(job.seconds("codec"), seed=job.seed), job.device)
+    plan = CodecPlan(job.seconds("codec"), seed=job.seed)
+    trainer = CodecTrainer(job.shape, replace(plan, batch=job.sized(plan.batch)), job.device)
     spoken = [u for speaker in job.speakers for u in sound_store.read(job.folder / "sound" / speaker)]
     trainer.run(spoken, job.folder / "codec.pt", job.report)
     return trainer
@@ -105,7 +106,9 @@ def train_talker(job: Job) -> dict[str, torch.Tensor]:
     corpora = [code_store.read(job.folder / "codes" / s, s, job.frame_seconds) for s in job.speakers]
     held = [e for spoken in corpora for e, _ in spoken[::50]]
     training = [[item for i, item in enumerate(spoken) if i % 50] for spoken in corpora]
-    plan = TalkerPlan(budget=job.seconds("talker"), rate=1.5e-3, streaming=STREAMING, seed=job.seed, mixture=MIX)
+    plan = TalkerPlan(
+        job.seconds("talker"), rate=1.5e-3, streaming=STREAMING, average=job.average, seed=job.seed, mixture=job.mixture
+    )
     layout = Layout(job.shape, tokens)
     voice.load_state_dict(
         train(voice.to(job.device), layout, training, held, plan, job.folder / "talker.pt", job.report)

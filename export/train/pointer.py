@@ -86,8 +86,6 @@ class Pointer:
         """Of each frame for each id, [frames, ids]: mean of the guided layers."""
         rows = self._layout.build(list(ids), codes.astype(np.int64), speaker, language)
         text, first, rest = (torch.from_numpy(part)[None] for part in (rows.text, rows.first, rows.rest))
-        talker = self._voice.talker
-        _, logs = talker(talker.text_rows(text) + talker.code_rows(first, rest), self._voice.rope(text.shape[1]),
-                         GUIDED_LAYERS)  # fmt: skip
+        _, logs = self._voice.read(text, first, rest, GUIDED_LAYERS)
         seen: NDArray[np.float32] = torch.stack([log[0].exp() for log in logs]).mean(0).numpy()
         return seen[rows.start : rows.start + len(codes), rows.token_row[:-1]]

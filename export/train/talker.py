@@ -206,6 +206,14 @@ class Voice(nn.Module):
         cos, sin = rope_table(length, self.shape.head_dim, self.shape.rope_theta)
         return cos.to(self.device), sin.to(self.device)
 
+    def read(
+        self, text: Tensor, first: Tensor, rest: Tensor, watched: tuple[int, ...] = ()
+    ) -> tuple[Tensor, list[Tensor]]:
+        """What the talker makes of text ids and codec ids [B, L] with residual codes [B, L, G-1]: see its `forward`."""
+        rows = self.talker.text_rows(text) + self.talker.code_rows(first, rest)
+        hidden, logs = self.talker(rows, self.rope(text.shape[1]), watched)
+        return cast("Tensor", hidden), cast("list[Tensor]", logs)
+
     @property
     def device(self) -> torch.device:
         """Where the weights are."""

@@ -96,10 +96,7 @@ def losses(
     """Mean losses: `first` (code 0 and end), `rest` (residual codes), `guide`; and the share of code 0 guessed."""
     s = voice.shape
     first, rest = corrupt(batch, corruption, s.codes, draw)
-    talker = voice.talker
-    rope = voice.rope(batch.text.shape[1])
-    rows = talker.text_rows(batch.text) + talker.code_rows(first, rest)
-    hidden, logs = talker(rows, rope, GUIDED_LAYERS)
+    hidden, logs = voice.read(batch.text, first, rest, GUIDED_LAYERS)
     told = batch.target >= 0
     states, wanted = hidden[told], batch.target[told]
     logits = code_and_end_logits(voice, states)
