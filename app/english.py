@@ -166,6 +166,8 @@ _BARE_TITLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Mt", "Lt", "Sgt",
 """In Britain these have no dot."""
 _NOUN: Final = re.compile(r" [a-z]")
 _COUNTED: Final = alternatives([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
+_VOLUMES: Final = alternatives(word for name in ("vol", "ch", "op") for word in (name, name.capitalize()))
+"""What "I" may count: after "No." it is a person speaking."""
 _OUT_OF: Final = "5|10|100"
 _AT_DEGREES: Final = re.compile(r"\b(?:at|around|about|above|below|under|over|near|[Ii]t['\u2019]s) $")
 _LAST_ROW: Final = 60
@@ -260,7 +262,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(r"\bw/o\b", "without"),
     Rule(r"\bw/ ?(?=\w)", "with "),
     Rule(r"\band/or\b", "and or"),
-    Rule(rf"\b(?P<word>{_COUNTED})\. (?=[IVXLC]+\b)", _before_number),
+    Rule(rf"\b(?P<word>{_COUNTED})\. (?=(?!I\b)[IVXLC]+\b)", _before_number),
+    Rule(rf"\b(?P<word>{_VOLUMES})\. (?=I\b)", _before_number),
     *ROMAN_RULES,
     Rule(rf"\b(?P<word>{alternatives(DOTTED)})(?:\.(?!\w)|(?![\w.]))", _short(DOTTED), any_case=True),
     Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in TITLES)})\.(?= ?[A-Z\d]| and )", _short(TITLES)),

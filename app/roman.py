@@ -1,6 +1,6 @@
 """Roman numerals where a reader would see a number.
 
-Purpose: rules for chapters, wars and kings; a lone I, V or X elsewhere stays a letter.
+Purpose: rules for chapters, wars and kings; a lone I, V or X elsewhere stays a letter, and a lone C or D everywhere.
 Knows: Roman numerals and the words that go before them. Does not know: other numbers.
 """
 
@@ -38,7 +38,10 @@ def value(numeral: str) -> int | None:
 
 
 def _count(found: Match) -> str | None:
+    """`Part I` as part one; but "the part I like" is a person speaking, and part C comes after part B."""
     number = value(found["numeral"])
+    if found["numeral"] == "I" and found["word"][0].islower():
+        return None
     return None if number is None else f"{found['word']} {numbers.cardinal(str(number))}"
 
 
@@ -50,7 +53,9 @@ def _king(found: Match) -> str | None:
 
 
 ROMAN_RULES: Final[tuple[Rule, ...]] = (
-    Rule(rf"\b(?P<word>{alternatives(_COUNTED)}) (?P<numeral>[IVXLCDM]{{1,9}})\b(?!\.[A-Z])(?!['\u2019])", _count),
+    Rule(
+        rf"\b(?P<word>{alternatives(_COUNTED)}) (?P<numeral>[IVX]|[IVXLCDM]{{2,9}})\b(?!\.[A-Z])(?!['\u2019])", _count
+    ),
     Rule(
         rf"\b(?P<word>{alternatives(_KINGS)}) (?P<numeral>(?!I\b(?! of\b))[IVX]{{1,6}})\b"
         r"(?P<of>['\u2019]s)?(?!['\u2019.]\w)",

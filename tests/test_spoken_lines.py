@@ -7,9 +7,10 @@ import pytest
 from app.reading import Reading
 from app.spans import SpannedText
 from app.word_pieces import certain_length
+from tests.spoken_answers import ANSWERS
 from tests.spoken_lines import LINES
 
-CASES = [(written, spoken) for table in LINES.values() for written, spoken in table.items()]
+CASES = [(written, spoken) for table in (*LINES.values(), *ANSWERS.values()) for written, spoken in table.items()]
 
 
 def read(written: str) -> str:
