@@ -2,7 +2,7 @@
 
 Purpose: one rule for each way of writing, tried in order; what a rule makes is words, which later rules leave alone.
 Knows: written English, the order of all rules. Does not know: when they are needed (`normalizer`), markup, the rules of
-one subject (`dates`, `clock`, `prices`, `telephone`, `places`, `lengths`, `roman`).
+one subject (`amounts`, `dates`, `clock`, `prices`, `telephone`, `places`, `lengths`, `roman`).
 """
 
 from __future__ import annotations
@@ -13,35 +13,16 @@ from typing import Final
 
 from app import numbers
 from app.abbreviations import ANYWHERE, BEFORE_NUMBER, DAYS, DOTTED, MONTHS, TITLES
+from app.amounts import AFTER, AMOUNT_RULES
 from app.clock import CLOCK_RULES
 from app.dates import DATE_RULES, DAY_NAME_RULES, DECADE_RULES, NAME_RANGES, SHORT_YEAR_RULES
-from app.lengths import AREA_RULE, FRACTION_RULES, LENGTH_RULES, is_length
-from app.measures import AMBIGUOUS_UNITS, LETTER_UNITS, SCALES, SHORTENED_UNITS, UNITS, measure, plural
+from app.lengths import AREA_RULE, FRACTION_RULES, LENGTH_RULES
+from app.measures import SCALES, UNITS, measure, plural
 from app.places import HEADING_RULES, PLACE_RULES
 from app.prices import CONTINENTAL_RULE, PRICE_RULES
 from app.roman import ROMAN_RULES
 from app.rules import ARTICLE, NUMBER, Match, Rule, alternatives, between, cased, kept_dot
 from app.telephone import PHONE_RULES
-
-
-def _measure(found: Match) -> str | None:
-    number, unit = found["number"].replace(",", ""), found["unit"]
-    before, after = found.string[: found.start()], found.string[found.end() :]
-    if found["gap"] == " ":
-        if unit in LETTER_UNITS and after[:1].isspace() and not (unit == "in" and is_length(found)):
-            return None
-        if unit in AMBIGUOUS_UNITS and _NEXT_PHRASE.match(after):
-            return None
-    minus = "minus " if found["sign"] else ""
-    scale = f" {found['scale']}" if found["scale"] else ""
-    shortened = unit in SHORTENED_UNITS and after.strip() and not after.lstrip()[0].isupper()
-    end = "." if found.group().endswith(".") and not shortened else ""
-    single = bool(ARTICLE.search(before) and after.strip()) or (found["gap"] == "-" and bool(_NOUN.match(after)))
-    return f"{minus}{measure(number, unit, scale=scale, single=single)}{end}{', ' if found['slash'] else ''}"
-
-
-def _measure_range(found: Match) -> str:
-    return f"{numbers.decimal(found['low'])} {between(found)} {measure(found['high'].replace(',', ''), found['unit'])}"
 
 
 def _range(found: Match) -> str | None:
@@ -152,7 +133,6 @@ _SIGNS: Final = {
     "^": "to the power of", "\\": "backslash", "~": "about", "$": "dollar", "\u20ac": "euro", "\u00a3": "pound",
     "\u00b5": "micro", "\u2030": "per mille", "\u2190": "from", "\u00b7": "",
 }  # fmt: skip
-_NEXT_PHRASE: Final = re.compile(r"\s+(?:[A-Z]|(?:the|a|this|my|our)\b|\d)")
 _PAIRS: Final = {
     "<=": "at most", ">=": "at least", "==": "equals", "!=": "is not equal to", "->": "to", "=>": "implies",
     "&&": "and",
@@ -164,7 +144,6 @@ _FINEST: Final = 16
 """Nobody counts in smaller parts than sixteenths beyond a whole: 120/80 is a blood pressure."""
 _BARE_TITLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Mt", "Lt", "Sgt", "Capt")
 """In Britain these have no dot."""
-_NOUN: Final = re.compile(r" [a-z]")
 _COUNTED: Final = alternatives([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
 _VOLUMES: Final = alternatives(word for name in ("vol", "ch", "op") for word in (name, name.capitalize()))
 """What "I" may count: after "No." it is a person speaking."""
@@ -172,10 +151,7 @@ _OUT_OF: Final = "5|10|100"
 _AT_DEGREES: Final = re.compile(r"\b(?:at|around|about|above|below|under|over|near|[Ii]t['\u2019]s) $")
 _LAST_ROW: Final = 60
 """Of seats in an aeroplane, which are numbered like degrees: "go to 14C"."""
-_EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head|seat|item|piece)"
 _UNIT: Final = alternatives(UNITS)
-_BIG: Final = "(?: (?P<scale>thousand|million|billion|trillion)(?= ))?"
-_AFTER: Final = r"(?=[\s,;:!?)-]|$)"
 _SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
 
 DIGIT_RULES: Final[tuple[Rule, ...]] = (
@@ -201,7 +177,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
         _mixed,
     ),
     Rule(
-        rf"(?<![\w./])(?P<top>\d{{1,4}})[/\u2044](?P<bottom>\d{{1,4}})(?: (?P<unit>{_UNIT})\.?{_AFTER})?(?![\w/])",
+        rf"(?<![\w./])(?P<top>\d{{1,4}})[/\u2044](?P<bottom>\d{{1,4}})(?: (?P<unit>{_UNIT})\.?{AFTER})?(?![\w/])",
         _fraction,
     ),
     Rule(rf"(?<![\w.])(?P<top>\d{{1,3}}\.\d)/(?P<bottom>{_OUT_OF})(?![\w./])", _out_of),
@@ -220,14 +196,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     AREA_RULE,
     Rule(r"(?<![\w.])(?P<number>\d{1,6}(?:\.\d{1,3})?)[x\u00d7](?!\w)", _times),
     Rule(r"(?<=[A-Za-z])\d{4}(?!\d)", lambda f: f" {numbers.paired(f.group())}"),
-    Rule(rf"(?<![\w.])(?P<low>{NUMBER}) ?[-\u2013] ?(?P<high>{NUMBER}) ?(?P<unit>{_UNIT})(?![\w/])", _measure_range),
-    Rule(
-        rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER}|\.\d+){_BIG}(?P<gap>[ -]?)(?P<unit>{_UNIT})"
-        rf"(?:(?P<slash>/)(?=\d)|(?![\w/\u00b2])\.?{_AFTER})",
-        _measure,
-    ),
-    Rule(rf"(?<=[a-z])/(?P<unit>{_UNIT})(?!\w)", lambda f: f" per {UNITS[f['unit']]}"),
-    Rule(rf"(?<=[a-z])/(?={_EACH}\b)", " per "),
+    *AMOUNT_RULES,
     Rule(rf"(?<![\w.])(?P<number>{NUMBER})[eE](?P<power>[+-]?\d{{1,3}})(?!\w)", _scientific),
     Rule(rf"(?<![\w.])(?P<number>{NUMBER})(?P<scale>k|M|bn)(?!\w)", _scaled),
     Rule(rf"\b(?P<word>{alternatives(BEFORE_NUMBER)})\. ?(?=\d)", _before_number, any_case=True),

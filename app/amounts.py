@@ -1,0 +1,71 @@
+"""Numbers with their units, as English says them: five kilometers, ten to fifteen minutes, so much per day.
+
+Purpose: rules for measures, their ranges, and what is counted per something.
+Knows: where a unit stands, and where it is a word instead. Does not know: the words for an amount (`measures`), money.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from app import numbers
+from app.lengths import is_length
+from app.measures import AMBIGUOUS_UNITS, LETTER_UNITS, SHORTENED_UNITS, UNITS, measure
+from app.rules import ARTICLE, NUMBER, Match, Rule, alternatives, between
+
+_NEXT_PHRASE: Final = re.compile(r"\s+(?:[A-Z]|(?:the|a|this|my|our)\b|\d)")
+_NOUN: Final = re.compile(r" [a-z]")
+_EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head|seat|item|piece)"
+_UNIT: Final = alternatives(UNITS)
+_BIG: Final = "(?: (?P<scale>thousand|million|billion|trillion)(?= ))?"
+AFTER: Final = r"(?=[\s,;:!?)-]|$)"
+_SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
+
+
+def _is_word(found: Match) -> bool:
+    """Whether what could be a unit goes on in the sentence: two in the morning, five to four in overtime."""
+    if found["gap"] != " " or found["unit"] not in LETTER_UNITS:
+        return False
+    return found.string[found.end() :][:1].isspace() and not (found["unit"] == "in" and is_length(found))
+
+
+def _end(found: Match) -> str:
+    """The dot behind a unit, if it is the sentence's."""
+    after = found.string[found.end() :].lstrip()
+    shortened = found["unit"] in SHORTENED_UNITS and after and not after[0].isupper()
+    return "." if found.group().endswith(".") and not shortened else ""
+
+
+def _measure(found: Match) -> str | None:
+    number, unit = found["number"].replace(",", ""), found["unit"]
+    before, after = found.string[: found.start()], found.string[found.end() :]
+    if _is_word(found) or (found["gap"] == " " and unit in AMBIGUOUS_UNITS and _NEXT_PHRASE.match(after)):
+        return None
+    minus = "minus " if found["sign"] else ""
+    scale = f" {found['scale']}" if found["scale"] else ""
+    single = bool(ARTICLE.search(before) and after.strip()) or (found["gap"] == "-" and bool(_NOUN.match(after)))
+    return f"{minus}{measure(number, unit, scale=scale, single=single)}{_end(found)}{', ' if found['slash'] else ''}"
+
+
+def _measure_range(found: Match) -> str | None:
+    if _is_word(found):
+        return None
+    high = measure(found["high"].replace(",", ""), found["unit"])
+    return f"{numbers.decimal(found['low'])} {between(found)} {high}{_end(found)}"
+
+
+AMOUNT_RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        rf"(?<![\w.])(?P<low>{NUMBER}) ?[-\u2013] ?(?P<high>{NUMBER})"
+        rf"(?P<gap> ?)(?P<unit>{_UNIT})(?![\w/])(?:\.{AFTER})?",
+        _measure_range,
+    ),
+    Rule(
+        rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER}|\.\d+){_BIG}(?P<gap>[ -]?)(?P<unit>{_UNIT})"
+        rf"(?:(?P<slash>/)(?=\d)|(?![\w/\u00b2])\.?{AFTER})",
+        _measure,
+    ),
+    Rule(rf"(?<=[a-z])/(?P<unit>{_UNIT})(?!\w)", lambda f: f" per {UNITS[f['unit']]}"),
+    Rule(rf"(?<=[a-z])/(?={_EACH}\b)", " per "),
+)
