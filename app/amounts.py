@@ -18,6 +18,7 @@ _NEXT_PHRASE: Final = re.compile(r"\s+(?:[A-Z]|(?:the|a|this|my|our)\b|\d)")
 _NOUN: Final = re.compile(r" [a-z]")
 _EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head|seat|item|piece)"
 _UNIT: Final = alternatives(UNITS)
+_PER: Final = f"(?:/(?P<per>{_EACH}|{_UNIT}))?"
 _BIG: Final = "(?: (?P<scale>thousand|million|billion|trillion)(?= ))?"
 AFTER: Final = r"(?=[\s,;:!?)-]|$)"
 _SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
@@ -37,35 +38,43 @@ def _end(found: Match) -> str:
     return "." if found.group().endswith(".") and not shortened else ""
 
 
+def _per(found: Match) -> str:
+    return f" per {UNITS.get(found['per'], found['per'])}" if found["per"] else ""
+
+
 def _measure(found: Match) -> str | None:
     number, unit = found["number"].replace(",", ""), found["unit"]
     before, after = found.string[: found.start()], found.string[found.end() :]
-    if _is_word(found) or (found["gap"] == " " and unit in AMBIGUOUS_UNITS and _NEXT_PHRASE.match(after)):
+    per = _per(found)
+    if not per and (_is_word(found) or (found["gap"] == " " and unit in AMBIGUOUS_UNITS and _NEXT_PHRASE.match(after))):
         return None
     minus = "minus " if found["sign"] else ""
     scale = f" {found['scale']}" if found["scale"] else ""
     single = bool(ARTICLE.search(before) and after.strip()) or (found["gap"] == "-" and bool(_NOUN.match(after)))
-    return f"{minus}{measure(number, unit, scale=scale, single=single)}{_end(found)}{', ' if found['slash'] else ''}"
+    return (
+        f"{minus}{measure(number, unit, scale=scale, single=single)}{per}{_end(found)}{', ' if found['slash'] else ''}"
+    )
 
 
 def _measure_range(found: Match) -> str | None:
-    if _is_word(found):
+    per = _per(found)
+    if not per and _is_word(found):
         return None
     high = measure(found["high"].replace(",", ""), found["unit"])
-    return f"{numbers.decimal(found['low'])} {between(found)} {high}{_end(found)}"
+    return f"{numbers.decimal(found['low'])} {between(found)} {high}{per}{_end(found)}"
 
 
 AMOUNT_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         rf"(?<![\w.])(?P<low>{NUMBER}) ?[-\u2013] ?(?P<high>{NUMBER})"
-        rf"(?P<gap> ?)(?P<unit>{_UNIT})(?![\w/])(?:\.{AFTER})?",
+        rf"(?P<gap> ?)(?P<unit>{_UNIT}){_PER}(?![\w/])(?:\.{AFTER})?",
         _measure_range,
     ),
     Rule(
         rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER}|\.\d+){_BIG}(?P<gap>[ -]?)(?P<unit>{_UNIT})"
-        rf"(?:(?P<slash>/)(?=\d)|(?![\w/\u00b2])\.?{AFTER})",
+        rf"(?:(?P<slash>/)(?=\d)|{_PER}(?![\w/^\u00b2\u00b3])\.?{AFTER})",
         _measure,
     ),
-    Rule(rf"(?<=[a-z])/(?P<unit>{_UNIT})(?!\w)", lambda f: f" per {UNITS[f['unit']]}"),
+    Rule(rf"(?<=[a-z])/(?P<unit>{_UNIT})(?!\w)(?:\.{AFTER})?", lambda f: f" per {UNITS[f['unit']]}{_end(f)}"),
     Rule(rf"(?<=[a-z])/(?={_EACH}\b)", " per "),
 )

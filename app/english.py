@@ -96,7 +96,8 @@ def _named(found: Match) -> str:
 
 
 def _times(found: Match) -> str:
-    return f"{numbers.decimal(found['number'])} times"
+    low = f"{numbers.decimal(found['low'])} to " if found["low"] else ""
+    return f"{low}{numbers.decimal(found['number'])} times"
 
 
 def _scientific(found: Match) -> str:
@@ -147,6 +148,9 @@ _BARE_TITLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Mt", "Lt", "Sgt",
 _COUNTED: Final = alternatives([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
 _VOLUMES: Final = alternatives(word for name in ("vol", "ch", "op") for word in (name, name.capitalize()))
 """What "I" may count: after "No." it is a person speaking."""
+_FACTOR: Final = r"\d{1,6}(?:\.\d{1,3})?"
+_OF_EQUATION: Final = r"[\^\u00b2\u00b3]| ?[+=<>\u2212\u2264\u2265]| minus \d"
+"""Behind an x that is an unknown, not a factor."""
 _OUT_OF: Final = "5|10|100"
 _AT_DEGREES: Final = re.compile(r"\b(?:at|around|about|above|below|under|over|near|[Ii]t['\u2019]s) $")
 _LAST_ROW: Final = 60
@@ -194,7 +198,15 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"\b401\(?k\)?(?!\w)", "four oh one k"),
     Rule(r"(?<=%)[-\u2013](?=\d)", " to "),
     AREA_RULE,
-    Rule(r"(?<![\w.])(?P<number>\d{1,6}(?:\.\d{1,3})?)[x\u00d7](?!\w)", _times),
+    Rule(r"(?<=\d) ?[x\u00d7] ?(?=10(?:\^| to the))", " times "),
+    Rule(r"(?<=\dx)[-\u2013](?=\d{1,6}x)", " to "),
+    Rule(r"(?<=\dx) - (?=\d+(?!\d|x))|(?<=[\u00b2\u00b3]) - (?=\d)", " minus "),
+    Rule(
+        rf"(?<![\w.])(?<![+\u2212] )(?:(?P<low>{_FACTOR})[-\u2013])?(?P<number>{_FACTOR})[x\u00d7]"
+        rf"(?!\w|{_OF_EQUATION})",
+        _times,
+    ),
+    Rule(rf"(?<![\w.])(?P<number>{_FACTOR})\.x(?!\w)", lambda f: f"{numbers.decimal(f['number'])} point x"),
     Rule(r"(?<=[A-Za-z])\d{4}(?!\d)", lambda f: f" {numbers.paired(f.group())}"),
     *AMOUNT_RULES,
     Rule(rf"(?<![\w.])(?P<number>{NUMBER})[eE](?P<power>[+-]?\d{{1,3}})(?!\w)", _scientific),

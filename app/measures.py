@@ -45,7 +45,8 @@ UNITS: Final = {
     "g/cm\u00b3": "gram per cubic centimeter", "mg/dL": "milligram per deciliter", "mg/L": "milligram per liter",
     "bpm": "beat per minute", "BPM": "beat per minute", "fl oz": "fluid ounce", "fl. oz": "fluid ounce",
     "mmHg": "millimeters of mercury", "kt": "knot", "kts": "knot", "dpi": "dot per inch", "MP": "megapixel",
-    "Ah": "amp hour",
+    "Ah": "amp hour", "m/s^2": "meter per second squared", "kg/m^3": "kilogram per cubic meter", "m^2": "square meter",
+    "km^2": "square kilometer", "cm^2": "square centimeter", "m^3": "cubic meter", "cm^3": "cubic centimeter",
 }  # fmt: skip
 _IRREGULAR: Final = {"foot": "feet", "inch": "inches"}
 _UNCHANGED: Final = frozenset({

@@ -64,7 +64,8 @@ def _power(found: re.Match[str]) -> str | None:
     raised = found.group().translate(_RAISED_DIGITS)
     if raised in {"2", "3"}:
         return None
-    return f" to the {'minus ' if raised[0] == '-' else ''}{raised.lstrip('-+')} "
+    gap = "" if found.string[found.end() :][:1] == " " else " "
+    return f" to the {'minus ' if raised[0] == '-' else ''}{raised.lstrip('-+')}{gap}"
 
 
 def _has_short_form(text: str) -> bool:

@@ -10,13 +10,15 @@ import re
 from typing import Final
 
 from app import numbers
-from app.measures import CURRENCIES, SCALES, money
+from app.measures import CURRENCIES, SCALES, UNITS, money
 from app.rules import ARTICLE, NUMBER, Match, Rule, alternatives, between
 
 _CURRENCY: Final = alternatives(CURRENCIES)
 _SCALE_WORDS: Final = "thousand|million|billion|trillion|bn|mn|tn|[kKMmBbT]"
 _SCALE: Final = f"(?P<scale>{_SCALE_WORDS})"
 _SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
+_PER: Final = rf"(?P<per>/(?:(?!(?:{alternatives(UNITS)})(?!\w))(?=[a-z]{{3}})|(?=1[kKM]\b)))?"
+"""So much per gallon, slice or million tokens; units that are written short have a rule of their own."""
 _CONTINENTAL: Final = (
     r"(?:(?P<mark>\u20ac ?)|(?<![\w.,]))(?P<whole>\d{1,3}(?:\.\d{3})*),(?P<cents>\d\d)(?!\d)"
     r"(?(mark)|(?= ?(?:\u20ac|EUR\b)))"
@@ -28,22 +30,26 @@ _THING: Final = re.compile(
 """What an amount with an article before it describes."""
 
 
+def _per(found: Match) -> str:
+    return " per " if found["per"] else ""
+
+
 def _money(found: Match) -> str:
     number = found["number"].replace(",", "")
     scale = found["scale"] or ""
     minus = "minus " if found["sign"] else ""
     describes = ARTICLE.search(found.string[: found.start()]) and _THING.match(found.string, found.end())
-    return minus + money(number, found["currency"], SCALES.get(scale, scale), single=bool(describes))
+    return minus + money(number, found["currency"], SCALES.get(scale, scale), single=bool(describes)) + _per(found)
 
 
 def _money_range(found: Match) -> str:
     low, high = found["low"].replace(",", ""), found["high"].replace(",", "")
     scale, small = (SCALES.get(written, written) for written in (found["scale"] or "", found["small"] or ""))
     if not found["again"] or (not scale and "." not in low + high):
-        return (
-            f"{numbers.decimal(low)}{' ' * bool(small)}{small} {between(found)} {money(high, found['currency'], scale)}"
-        )
-    return f"{money(low, found['currency'], small or scale)} {between(found)} {money(high, found['currency'], scale)}"
+        first = f"{numbers.decimal(low)}{' ' * bool(small)}{small}"
+    else:
+        first = money(low, found["currency"], small or scale)
+    return f"{first} {between(found)} {money(high, found['currency'], scale)}{_per(found)}"
 
 
 def _pointed(found: Match) -> str:
@@ -56,9 +62,9 @@ CONTINENTAL_RULE: Final = Rule(_CONTINENTAL, _pointed)
 PRICE_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         rf"(?<![\w.])(?P<currency>{_CURRENCY})(?P<low>{NUMBER})(?P<small>[kKMB])? ?[-\u2013] ?"
-        rf"(?P<again>{_CURRENCY})?(?P<high>{NUMBER})(?: ?{_SCALE}\b)?",
+        rf"(?P<again>{_CURRENCY})?(?P<high>{NUMBER})(?: ?{_SCALE}\b)?{_PER}",
         _money_range,
     ),
-    Rule(rf"{_SIGN}(?<!\w)(?P<currency>{_CURRENCY}) ?(?P<number>{NUMBER}|\.\d+)(?: ?{_SCALE}\b)?", _money),
-    Rule(rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER})(?: ?{_SCALE})? ?(?P<currency>{_CURRENCY})(?!\w)", _money),
+    Rule(rf"{_SIGN}(?<!\w)(?P<currency>{_CURRENCY}) ?(?P<number>{NUMBER}|\.\d+)(?: ?{_SCALE}\b)?{_PER}", _money),
+    Rule(rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER})(?: ?{_SCALE})? ?(?P<currency>{_CURRENCY})(?!\w){_PER}", _money),
 )

@@ -21,6 +21,38 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         ),
         "Expect 4-6 in. of snow, 2-3 in deep.": "Expect four to six inches of snow, two to three inches deep.",
         "Let rest 5-10 min. before slicing.": "Let rest five to ten minutes before slicing.",
+        "It's 2-3x faster and 5x-10x cheaper.": "It's two to three times faster and five times to ten times cheaper.",
         "Add 2-3 tbsp. butter for 10-15 min.": "Add two to three tablespoons butter for ten to fifteen minutes.",
+    },
+    "so much per something": {
+        "Oil fell to $68.45/barrel, gas to $3.99/gallon.": (
+            "Oil fell to sixty eight dollars and forty five cents per barrel, gas to three dollars and ninety nine "
+            "cents per gallon."
+        ),
+        "Tickets are $20-30/ticket and $0.5/1K tokens": (
+            "Tickets are twenty to thirty dollars per ticket and fifty cents per one K tokens"
+        ),
+        "It is $9.99/mo. or $99/yr.": (
+            "It is nine dollars and ninety nine cents per month or ninety nine dollars per year."
+        ),
+        "a 50 mg/kg dose at 0.5 g/L and 60 L/min": (
+            "a fifty milligram per kilogram dose at zero point five grams per liter and sixty liters per minute"
+        ),
+        "24.5 kg/m\u00b2, 10 kWh/day, 7.66 km/s.": (
+            "twenty four point five kilograms per square meter, ten kilowatt hours per day, seven point six six "
+            "kilometers per second."
+        ),
+    },
+    "powers and unknowns": {
+        "3 \u00d7 10\u2078 m/s, or 3 x 10^8 m/s": (
+            "three times ten to the eight meters per second, or three times ten to the power of eight meters per second"
+        ),
+        "1.67 \u00d7 10\u207b\u00b2\u2077 kg at 9.81 m/s^2": (
+            "one point six seven times ten to the minus twenty seven kilograms at nine point eight one meters per "
+            "second squared"
+        ),
+        "2x + 5 = 11": "two x plus five equals eleven",
+        "y = 3x\u00b2 - 2x - 1": "y equals three x squared minus two x minus one",
+        "Node 20.x is 2x faster - 3x at best.": "Node twenty point x is two times faster - three times at best.",
     },
 }
