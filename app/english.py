@@ -145,6 +145,8 @@ _FINEST: Final = 16
 """Nobody counts in smaller parts than sixteenths beyond a whole: 120/80 is a blood pressure."""
 _BARE_TITLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Mt", "Lt", "Sgt", "Capt")
 """In Britain these have no dot."""
+_OF_COUPLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "Rev")
+"""These may come before "and" and another title."""
 _COUNTED: Final = alternatives([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
 _VOLUMES: Final = alternatives(word for name in ("vol", "ch", "op") for word in (name, name.capitalize()))
 """What "I" may count: after "No." it is a person speaking."""
@@ -247,7 +249,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"\b(?P<word>{_VOLUMES})\. (?=I\b)", _before_number),
     *ROMAN_RULES,
     Rule(rf"\b(?P<word>{alternatives(DOTTED)})(?:\.(?!\w)|(?![\w.]))", _short(DOTTED), any_case=True),
-    Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in TITLES)})\.(?= ?[A-Z\d]| and )", _short(TITLES)),
+    Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in TITLES)})\.(?= ?[A-Z\d])", _short(TITLES)),
+    Rule(rf"\b(?P<word>{alternatives(_OF_COUPLES)})\.(?= (?:and|&) [A-Z])", _short(TITLES)),
     Rule(
         rf"\b(?P<word>{alternatives(_BARE_TITLES)}) (?=[A-Z][a-z]|and M)",
         lambda f: f"{TITLES[f['word'].lower()].capitalize()} ",

@@ -20,7 +20,7 @@ _COMPASS: Final = {
     "NNW": "north northwest",
 }  # fmt: skip
 _POINT: Final = alternatives(_COMPASS)
-_HEADING: Final = "[Hh]ead|[Hh]eading|[Hh]eaded|[Ww]inds?|[Cc]ontinue|[Ff]acing"
+_HEADING: Final = "[Hh]ead|[Hh]eading|[Hh]eaded|[Ww]inds?:?|[Cc]ontinue|[Ff]acing|[Mm]oving"
 _TOWARDS: Final = "[Dd]rive|[Gg]o|[Tt]urn|[Ff]rom the|[Tt]o the|[Ii]n the"
 """Before these a single letter may be something else."""
 _STREETS: Final = {
@@ -34,8 +34,12 @@ _NUMBERED: Final = (
     "room", "route", "highway", "interstate", "flight", "suite", "apartment", "bus", "exit", "error", "boeing", "http",
 )  # fmt: skip
 """What is named by a number of three or four digits, which is read in pairs: room two oh four."""
+_ROADS: Final = {"Hwy": "Highway", "Rte": "Route", "Rt": "Route"}
+_STATE: Final = (
+    "A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|W[AIVY]"
+)
 _ROAD: Final = (
-    r"\b(?:(?:I|US|SR|CR)-|(?:[Rr]oute|[Hh]ighway|[Ii]nterstate|Hwy) "
+    rf"\b(?:(?:I|US|SR|CR)-|(?:{_STATE})-(?=\d+ [NSEW]\b)|(?:[Rr]oute|[Hh]ighway|[Ii]nterstate|Hwy|Rte|Rt) "
     r"|US (?=\d+(?: [NSEW]\b|[,;)]|\.?$| (?:and|at|for|from|in|to|toward|until)\b)))\d{1,3}"
 )
 
@@ -49,7 +53,7 @@ def _street(found: Match) -> str:
 def _road(found: Match) -> str:
     road, _, number = re.split(r"([ -])", found["road"], maxsplit=1)
     point = f" {_COMPASS[found['point']].capitalize()}" if found["point"] else ""
-    return f"{'Highway' if road == 'Hwy' else road} {numbers.paired(number)}{point}"
+    return f"{_ROADS.get(road, road)} {numbers.paired(number)}{point}"
 
 
 def _postal(found: Match) -> str:
@@ -70,14 +74,22 @@ def _point(found: Match) -> str:
     return f"{found['before']} {_COMPASS[found['point']]}"
 
 
+_POINT_OF_STREET: Final = Rule(
+    r"(?=[NSEW])(?:\A|(?<=\d )|(?<=\b[Oo]n )|(?<=\bonto )|(?<=\balong )|(?<=\b[Aa]t )|(?<=\bto )|(?<=\bfrom )"
+    r"|(?<=\band ))"
+    r"(?P<point>[NSEW]|[NS][EW])\.? "
+    rf"(?=(?:(?:[A-Z][a-z]+|\d{{1,3}}(?:st|nd|rd|th)) ){{1,3}}(?:{_STREET}|{alternatives(_STREETS.values())}|Way)\b)",
+    lambda f: f"{_COMPASS[f['point']].capitalize()} ",
+)
 PLACE_RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"(?P<road>{_ROAD})(?: (?P<point>[NSEW])\b(?!\.?\w))?(?![\w-]|[.,:]\d| ?%)", _road),
+    Rule(
+        rf"(?<=\d)(?P<unit> ?(?:km|mi|miles|kilometers))\.? (?P<point>{_POINT}) (?=of\b)",
+        lambda f: f"{f['unit']} {_COMPASS[f['point']]} ",
+    ),
     Rule(r"(?<=\d)\s?\u00b0\s?(?P<point>[NSEW])\b", lambda f: f" degrees {_COMPASS[f['point']]}"),
     Rule(r", ?(?P<state>[A-Z]{2}) (?P<zip>\d{5})(?:-(?P<more>\d{4}))?(?![\w-]|[.,]\d)", _postal),
-    Rule(
-        rf"(?<=\d )(?P<point>[NSEW]|[NS][EW])\.? (?=(?:[A-Z][a-z]+ ){{1,3}}(?:{_STREET}|Street|Avenue|Road)\b)",
-        lambda f: f"{_COMPASS[f['point']].capitalize()} ",
-    ),
+    _POINT_OF_STREET,
     Rule(
         rf"(?P<place>\b(?:\d{{1,5}}[A-Za-z]? (?:(?:[NSEW]\.|[A-Z][a-z]+) ){{1,4}}|\d{{1,3}}(?:st|nd|rd|th) ))"
         rf"(?P<street>{_STREET})\b\.?",
@@ -91,9 +103,10 @@ PLACE_RULES: Final[tuple[Rule, ...]] = (
 )
 """Tried on text that holds a digit."""
 HEADING_RULES: Final[tuple[Rule, ...]] = (
+    _POINT_OF_STREET,
     Rule(r"(?P<place>\b(?:[oO]n|[aA]t|[aA]long|[dD]own) [A-Z][a-z]+ )(?P<street>St)\.", _street),
     Rule(rf"\b(?P<before>{_TOWARDS}) (?P<point>[NS][EW])\b(?![.'\u2019-]\w)", _point),
-    Rule(rf"\b(?P<before>{_HEADING}) (?P<point>{_POINT})\b(?![.'\u2019-]\w)", _point),
+    Rule(rf"\b(?P<before>(?:{_HEADING})) (?P<point>{_POINT})\b(?![.'\u2019-]\w)", _point),
     Rule(rf"\b(?P<before>{alternatives(_STREETS.values())}) (?P<point>[NS][EW])\b", _point),
     Rule(rf"(?P<place>\b[A-Z][a-z]+ )(?P<street>{alternatives(_CLEAR_STREETS)})\b\.?", _street),
     Rule(r"(?P<place>\b[A-Z][a-z]+ )(?P<street>St)\b(?!\.| [A-Z])", _street),

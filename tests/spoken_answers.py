@@ -55,4 +55,16 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         "y = 3x\u00b2 - 2x - 1": "y equals three x squared minus two x minus one",
         "Node 20.x is 2x faster - 3x at best.": "Node twenty point x is two times faster - three times at best.",
     },
+    "roads and directions": {
+        "Turn left onto N Main St. and stay.": "Turn left onto North Main Street and stay.",
+        "In 1/4 mile, turn right onto W 42nd St": "In one quarter mile, turn right onto West forty second Street",
+        "Take exit 4 for NJ-17 N, then CA-1 S.": "Take exit four for NJ seventeen North, then CA one South.",
+        "the corner of Main St. and Oak Ave.": "the corner of Main Street and Oak Avenue.",
+        "It is 10 mi SW of Austin, 30 miles W of us, moving NNW.": (
+            "It is ten miles southwest of Austin, thirty miles west of us, moving north northwest."
+        ),
+        "Winds: NW 10 mph": "Winds: northwest ten miles per hour",
+        "Mr. & Mrs. Smith": "Mister and Missus Smith",
+        "the E Street Band": "the E Street Band",
+    },
 }
