@@ -1,7 +1,7 @@
 """English words to the phone letters that the default voice was trained on.
 
-Purpose: lexicon first, then spelling rules for what no lexicon has: possessives, initials, compounds, learned
-letter-to-sound rules. Knows: the voice's `phones.json`, `lexicon.txt` and `lts.json`.
+Purpose: lexicon first, then spelling rules for what no lexicon has: younger words (`young_words`), possessives,
+initials, compounds, learned letter-to-sound rules. Knows: the voice's `phones.json`, `lexicon.txt` and `lts.json`.
 Does not know: numbers, dates, money (the normalizer has expanded them), tokens, sentences.
 
 Files: `lexicon.txt` holds `word<TAB>letters` lines sorted by bytes and is searched in place, memory-mapped, so opening
@@ -17,6 +17,8 @@ import re
 import unicodedata
 from pathlib import Path
 from typing import Any, Final
+
+from app.young_words import SAID, SPELLED
 
 PHONES: Final = "phones.json"
 LEXICON: Final = "lexicon.txt"
@@ -36,10 +38,20 @@ _SHORT_WORDS: Final = frozenset(
     re.findall(
         "[a-z]+",
         "a i am an and any are as at be but by can did do for get go had has he her him his how if in is it its just "
-        "me my no not now of oh ok on one or our out see she so that the they this to too two up us was we who why yes",
+        "me my no not now of oh ok on one or our out see she so that the they this to too two up us was we who why yes "
+        "all ask bad big buy day end far few fun hey hi hot key lan let low max may new off old own pay pin put ram "
+        "red rom run say set sim six sum ten top try use way win yet you",
     )
 )
+_COUNTRY_AND_TRADE: Final = frozenset(("US", "US's", "IT"))
+"""In capitals among words that are not, these are no pronouns."""
 _EASY_NEIGHBOURS: Final = 3
+
+
+def _shouted(near: list[str]) -> bool:
+    """Whether the words around are in capitals too, so that capitals say nothing about this one."""
+    loud = [p for p in near if p.isupper()]
+    return len(near) > 1 and len(loud) > len(near) // 2 and any(len(p) > 4 for p in loud)
 
 
 class PhoneFrontEnd:
@@ -48,6 +60,7 @@ class PhoneFrontEnd:
     def __init__(self, directory: Path) -> None:
         table = json.loads((directory / PHONES).read_text(encoding="utf-8"))
         self._letters: dict[str, str] = table["letters"]
+        self._symbols: dict[str, str] = table["symbols"]
         self._hiss: str = table["hiss"]
         self._voiceless: str = table["voiceless"]
         self._s: str = table["s"]
@@ -74,7 +87,8 @@ class PhoneFrontEnd:
             elif piece.isdigit():
                 spoken.append(self._word(_DIGITS[int(piece)]))
             elif piece[0].isalpha():
-                spoken.extend(self._piece(piece, self._shouted(pieces, i)))
+                near = self._near(pieces, i)
+                spoken.extend(self._initials(piece) if self._named(piece, near) else self._piece(piece, _shouted(near)))
             elif piece in _SIGNS:
                 spoken.append(self._word(_SIGNS[piece]))
         if whole and spoken and spoken[-1] not in _STRENGTH:
@@ -107,10 +121,11 @@ class PhoneFrontEnd:
             spoken[-1] = mark
 
     @staticmethod
-    def _shouted(pieces: list[str], at: int) -> bool:
-        """Whether the words around are in capitals too, so that capitals say nothing about this one.
+    def _near(pieces: list[str], at: int) -> list[str]:
+        """A word with those around it.
 
-        Of what follows it looks no further than the first word that is not: words may be given out before more comes.
+        Of what follows it looks no further than the first that is not in capitals: words may be given out before more
+        comes.
         """
         near = [p for p in pieces[max(0, at - _EASY_NEIGHBOURS) : at + 1] if p[0].isalpha()]
         for follower in pieces[at + 1 : at + 1 + _EASY_NEIGHBOURS]:
@@ -118,16 +133,24 @@ class PhoneFrontEnd:
                 near.append(follower)
                 if not follower.isupper():
                     break
-        loud = [p for p in near if p.isupper()]
-        return len(near) > 1 and len(loud) > len(near) // 2 and any(len(p) > 4 for p in loud)
+        return near
+
+    @staticmethod
+    def _named(piece: str, near: list[str]) -> bool:
+        """Whether capitals make a pronoun a name: the US, the IT department, the WHO."""
+        if piece == "WHO":
+            return near[max(0, near.index(piece) - 1)].lower() == "the"
+        others = [word for word in near if word != piece]
+        return piece in _COUNTRY_AND_TRADE and (not others or not all(word.isupper() for word in others))
 
     def _piece(self, piece: str, shouted: bool) -> list[str]:
         word = piece.lower().strip("'")
-        if piece.isupper() and len(word) > 1 and not shouted and self._is_initials(word):
-            return [self._letters[char] for char in word if char in self._letters]
+        piece = piece.rstrip("'")
+        bare = piece.removesuffix("'s")
+        if bare.isupper() and len(bare) > 1 and not shouted and self._is_initials(bare.lower()):
+            return self._initials(piece)
         if _PLURAL_INITIALS.fullmatch(piece):
-            spelled = [self._letters[char] for char in piece[:-1].lower()]
-            return [*spelled[:-1], self._plural(spelled[-1])]
+            return self._initials(piece)
         found = self.look_up(word)
         if found is None and not piece.islower() and "'" not in piece:
             parts = _CAMEL.findall(piece)
@@ -135,14 +158,20 @@ class PhoneFrontEnd:
                 return [letters for part in parts for letters in self._piece(part, False)]
         return [found if found is not None else self._word(word)]
 
+    def _initials(self, piece: str) -> list[str]:
+        """Letter by letter, a small s at the end as the ending it is."""
+        bare = piece.removesuffix("s").removesuffix("'") if piece[-1] == "s" else piece
+        spelled = [self._letters[char] for char in bare.lower() if char in self._letters]
+        return [*spelled[:-1], self._plural(spelled[-1])] if piece[-1] == "s" else spelled
+
     def _is_initials(self, word: str) -> bool:
-        if word in _SHORT_WORDS:
+        if word in _SHORT_WORDS or word in SAID or "'" in word:
             return False
         return len(word) <= 3 or (self.look_up(word) is None and (len(word) <= 5 or not re.search("[aeiouy]", word)))
 
     def _word(self, word: str) -> str:
         """Letters of one lower-case word, by whatever rule reaches it first."""
-        found = self.look_up(word)
+        found = self.look_up(word) or self._young(word)
         if found is None and word.endswith("'s"):
             return self._plural(self._word(word[:-2]))
         if found is None and "'" in word:
@@ -150,9 +179,16 @@ class PhoneFrontEnd:
         if found is None and not re.search("[aeiouy]", word) and len(word) <= 5:
             return " ".join(self._letters[char] for char in word)
         if found is None and word.endswith("s") and not word.endswith("ss"):
-            single = self.look_up(word[:-1])
+            single = self.look_up(word[:-1]) or self._young(word[:-1])
             found = self._plural(single) if single else None
         return found or self._compound(word) or self._by_rules(word)
+
+    def _young(self, word: str) -> str | None:
+        """A word the lexicon is too old for."""
+        if word in SPELLED:
+            return " ".join(self._letters[char] for char in word)
+        phones = SAID.get(word)
+        return "".join(self._symbols[phone] for phone in phones.split()) if phones else None
 
     def _plural(self, letters: str) -> str:
         last = letters[-1:]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.phones import PhoneFrontEnd
+from app.young_words import SAID
 
 CHECKPOINT = Path(__file__).parent.parent / "engines" / "voices" / "default" / "checkpoint"
 SYMBOLS: dict[str, str] = json.loads((CHECKPOINT / "phones.json").read_text(encoding="utf-8"))["symbols"]
@@ -36,6 +37,20 @@ def spell(phones: str) -> str:
         ("café", "k ax0 f ey1 ."),
         ("4", "f ao1 r ."),
         ("websocket", "w eh1 b s aa1 k ax0 t ."),
+        ("the US army", "dh ax0 | y uw1 | eh1 s | aa1 r m iy0 ."),
+        ("tell us", "t eh1 l | ah1 s ."),
+        ("JOIN US NOW", "jh oy1 n | ah1 s | n aw1 ."),
+        ("the IT team", "dh ax0 | ay1 | t iy1 | t iy1 m ."),
+        ("the WHO says", "dh ax0 | d ah1 b ax0 l y uw0 | ey1 ch | ow1 | s eh1 z ."),
+        ("WHO says", "hh uw1 | s eh1 z ."),
+        ("the UK's and the FBI's", "dh ax0 | y uw1 | k ey1 z | ae1 n d | dh ax0 | eh1 f | b iy1 | ay1 z ."),
+        ("APIs' URLs, urls", "ey1 | p iy1 | ay1 z | y uw1 | aa1 r | eh1 l z , | y uw1 | aa1 r | eh1 l z ."),
+        ("all lights OFF", "ao1 l | l ay1 t s | ao1 f ."),
+        ("I'M in", "ay1 m | ih0 n ."),
+        ("Hmm, Google", "hh m , | g uw1 g ax0 l ."),
+        ("Wi Fi", "w ay1 | f ay1 ."),
+        ("COVID's", "k ow1 v ih0 d z ."),
+        ("a SIM card", "ax0 | s ih1 m | k aa1 r d ."),
     ],
 )
 def test_words_become_phones(front_end: PhoneFrontEnd, text: str, phones: str) -> None:
@@ -59,6 +74,11 @@ def test_every_line_of_the_lexicon_is_found(front_end: PhoneFrontEnd) -> None:
         assert front_end.look_up(word) == letters
     for absent in ("", "'", "qqqq", "zzzzzzzz"):
         assert front_end.look_up(absent) is None
+
+
+def test_young_words_are_not_in_the_lexicon_and_have_sounds_of_the_voice(front_end: PhoneFrontEnd) -> None:
+    assert not [word for word in SAID if front_end.look_up(word)]
+    assert {phone for phones in SAID.values() for phone in phones.split()} <= SYMBOLS.keys()
 
 
 def test_unknown_words_get_letters_of_the_alphabet(front_end: PhoneFrontEnd) -> None:
