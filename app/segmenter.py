@@ -74,7 +74,8 @@ class Segment:
 
     words: SpannedText
     torn: bool = False
-    """Whether it was cut between words, because it had no better end: its voice should not fall there."""
+    """Whether it was cut between words or behind a bracket, because it had no better end: its voice should not fall
+    there."""
 
 
 class Segmenter:
@@ -138,7 +139,7 @@ class Segmenter:
                 return None
             weight = self._weight + self._weigh(text, place)
             if weight > self._bounds.longest and not character.isspace() and self._weight:
-                return start + self._best_cut(place - start)
+                return start + self._best_cut(text, start, place - start)
             if mark:
                 cut = self._judge(text, start, place)
                 if cut is not None:
@@ -202,6 +203,7 @@ class Segmenter:
             if early is None and self._bounds.forward:
                 early = self._bounds.longest * 2 // 3
             if early is not None and self._weight + 1 >= early:
+                self._torn = character == ")"
                 return place + 1
         return None
 
@@ -225,13 +227,14 @@ class Segmenter:
         word = _LAST_WORD.search(before)
         return end if ends_sentence(word.group() if word else "", follower) else None
 
-    def _best_cut(self, reached: int) -> int:
+    def _best_cut(self, text: str, start: int, reached: int) -> int:
         """Where to cut a segment that is full after `reached` characters."""
         if self._bounds.forward:
             self._torn = True
             return self._gap or reached
         for cut in (self._sentence, self._clause):
             if cut > reached // 4:  # a shorter one would leave a scrap
+                self._torn = text[start + cut - 1] == ")"
                 return cut
         self._torn = True
         return self._joint if self._joint > reached // 2 else self._space or self._gap or reached

@@ -29,6 +29,7 @@ _MORNING: Final = re.compile(r"(?<=e |o |r |x |t |n |y )AM\b")
 """After a number word: the time of day, not the verb."""
 _MARKS: Final = re.compile(r"\s*[,.?!;:](?:[\s,.?!;:])*")
 _SPACES: Final = re.compile(r"\s+")
+_AFTER_BRACKET: Final = " '\"\u201d\u2019"
 _LEADING: Final = re.compile(r"\A[\s,.?!;:]+")
 _BREAKING: Final = frozenset("()[]{}\u2014\u2013\u2015\u3001\uff0c\uff1b\uff1a|\u00ab\u00bb")
 _ENDING: Final = {"\u3002": ".", "\uff01": "!", "\uff1f": "?", "\uff61": "."}
@@ -36,12 +37,15 @@ _ENDING: Final = {"\u3002": ".", "\uff01": "!", "\uff1f": "?", "\uff61": "."}
 
 def speakable(text: SpannedText, end: str = ".") -> SpannedText:
     """Words and marks only, ending with a mark (`end` where there is none, if it is one); empty if no word is in it."""
+    closed = text.text.rstrip(_AFTER_BRACKET).endswith((")", "]", "}"))
     if not _PLAIN.match(text.text):
         text = (
             text.sub(_APOSTROPHE, "'").sub(_LAST_DOTS, ".").sub(_DOTS, ", ").sub(_OTHER, _plain).sub(_LOOSE_QUOTE, "")
         )
         text = text.sub(_LETTER_A, "ay").sub(_MORNING, "ay em")
         text = text.sub(_MARKS, _strongest).sub(_SPACES, " ").sub(_LEADING, "").strip()
+    if closed and end == "." and text.text.endswith(","):  # the bracket's pause would leave the end open
+        text = text.slice(0, len(text) - 1)
     if end and text.text and text.text[-1] not in ",.?!;:":
         text = SpannedText(text.text + end, [*text.offsets, text.offsets[len(text)]])
     return text

@@ -144,6 +144,16 @@ def test_a_cut_between_words_goes_before_a_phrase_and_is_told() -> None:
     ]
 
 
+@pytest.mark.parametrize("forward", [False, True])
+def test_a_cut_behind_a_bracket_is_told(forward: bool) -> None:
+    text = "the practical works (of which there are many in the house) are designed to take away your freedom (all)"
+    found = spanned(text, bounds=SegmentBounds(longest=75, forward=forward))
+    assert [(segment.words.text, segment.torn) for segment in found] == [
+        ("the practical works (of which there are many in the house)", True),
+        ("are designed to take away your freedom (all)", False),
+    ]
+
+
 def test_a_web_address_stays_whole() -> None:
     text = f"Look at https://example.com/{'a/' * 200} and at nothing else."
     assert segments(text) == [text]

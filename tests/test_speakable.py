@@ -38,6 +38,11 @@ ALLOWED = re.compile(r"(?:[A-Za-z']+(?:[,.?!;:]? [A-Za-z']+)*[,.?!;:])?")
         ("--- !", ""),
         ("", ""),
         ("cut at a clause,", "cut at a clause,"),
+        ("eggs (a dozen)", "eggs, a dozen."),
+        ("call foo()", "call foo."),
+        ("he said (\u201cyes\u201d).", "he said, yes."),
+        ("fine (really?)", "fine, really?"),
+        ("cut behind (a bracket),", "cut behind, a bracket,"),
     ],
 )
 def test_becomes(text: str, expected: str) -> None:
