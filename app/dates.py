@@ -37,6 +37,14 @@ _BEFORE_DATE: Final = (
     r"(?:(?<=\bon )|(?<=\bby )|(?<=\bfrom )|(?<=\bsince )|(?<=\buntil )|(?<=\btill )|(?<=\bbefore )|(?<=\bafter )"
     r"|(?<=\bthrough ))"
 )
+_AROUND_DATE: Final = (
+    rf"{_BEFORE_DATE}|(?<=\bBy )|(?<=\bto )|(?<=\bof )|(?<=\bOn )|(?<=\b[Tt]oday \()|(?<=\b[Tt]omorrow \()"
+)
+"""Behind these, what would be elevenths or thirty firsts is a day."""
+_EVENT: Final = (
+    "appointment|call|class|deadline|delivery|event|exam|flight|game|interview|invoice|meeting|order|party|payment"
+    "|session|trip|visit"
+)
 _ON_DATE: Final = r"(?:(?<=\bon )|(?<=\b[Dd]ue )|(?<=\buntil )|(?<=\bsince ))"
 _PHRASE_ENDS: Final = r"(?=\s*(?:[.,;:!?)](?!\d)|$)| (?:to|until|till|through) (?:the\b|\d))"
 _APOSTROPHE: Final = "['\u2018\u2019]"
@@ -68,7 +76,9 @@ def _slashed(found: Match) -> str | None:
 
 def _month_slash_day(found: Match) -> str:
     """`on 3/15`: a month and its day where a fraction would make no sense."""
-    weekday = f"{DAYS.get(name.lower(), name)}, " if (name := (found["weekday"] or "").strip(" .,")) else ""
+    written = found.groupdict().get("weekday") or ""
+    name = written.strip(" .,(")
+    weekday = f"{DAYS.get(name.lower(), name)}{' (' if written.endswith('(') else ', '}" if name else ""
     return weekday + _named(int(found["month"]), found["day"], None)
 
 
@@ -137,9 +147,22 @@ NAME_RANGES: Final[tuple[Rule, ...]] = (
 )
 DATE_RULES: Final[tuple[Rule, ...]] = (
     Rule(
-        rf"(?=[\dMTWFS])(?:{_ON_DATE}|(?P<weekday>\b(?:{_FULL_DAY})\.?,? ))"
+        rf"(?=[\dMTWFS])(?:{_ON_DATE}|(?P<weekday>\b(?:{_FULL_DAY})\.?,? \(?))"
         r"(?P<month>0?[1-9]|1[0-2])/(?P<day>0?[1-9]|[12]\d|3[01])"
         r"(?![\w/-]|[.,]\d)(?=[.,;:!?)]|\s*$| (?:at|from|we|you|I)\b)",
+        _month_slash_day,
+    ),
+    Rule(
+        rf"(?=\d)(?:{_AROUND_DATE})(?P<month>0?[1-9]|1[0-2])/(?P<day>1[345789]|2[1-9]|3[01])(?![\w/-]|[.,]\d| of\b)",
+        _month_slash_day,
+    ),
+    Rule(
+        rf"(?=\d){_BEFORE_DATE}(?P<month>0?[2-9]|1[0-2])/(?P<day>0?1)(?![\w/-]|[.,]\d| of\b)",
+        _month_slash_day,
+    ),
+    Rule(
+        r"(?=\d)(?:(?<=\b[Tt]he )|(?<=\b[Yy]our )|(?<=\b[Mm]y )|(?<=\b[Oo]ur ))"
+        rf"(?P<month>0?[1-9]|1[0-2])/(?P<day>0?[1-9]|[12]\d|3[01])(?= (?:{_EVENT})\b)",
         _month_slash_day,
     ),
     Rule(
@@ -156,6 +179,15 @@ DATE_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         rf"\b{_MONTH}[ -]{_DAY}(?: ?[-\u2013] ?(?P<to>[12]?\d|3[01]))?(?:(?:,? |-){_YEAR})?(?![\w:]|[.,]\d| ?%)",
         _month_day,
+    ),
+    Rule(
+        rf"(?P<first>\b(?:{_ANY_MONTH})\b\.?(?: \d{{4}})?) ?[-\u2013] ?(?={_DAY} (?:of )?{_MONTH}(?!\w))",
+        lambda f: f"{f['first']} to ",
+    ),
+    Rule(
+        rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b{_DAY.replace('day', 'first')} ?[-\u2013] ?"
+        rf"(?={_DAY} (?:of )?{_MONTH}(?!\w))",
+        lambda f: f"{f['the'] or 'the '}{numbers.ordinal(f['first'].lstrip('0'))} to ",
     ),
     Rule(rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?(?![\w:])", _day_month),
     Rule(rf"\b{_MONTH},? {_YEAR}(?![\w:]|[.,]\d)", _month_year),

@@ -12,7 +12,7 @@ from typing import Final
 from app import numbers
 from app.rules import Match, Rule
 
-CODE_WORDS: Final = frozenset({"code", "zip", "pin", "passcode", "password"})
+CODE_WORDS: Final = frozenset({"code", "zip", "pin", "passcode", "password", "otp"})
 """Before a number these say that its digits count one by one, also over "is"."""
 _CODE: Final = "|".join(f"{word}|{word.capitalize()}|{word.upper()}" for word in sorted(CODE_WORDS))
 _LEAST_LOCAL: Final = 9
@@ -31,6 +31,8 @@ def _local(found: Match) -> str | None:
 
 def _code(found: Match) -> str:
     digits = found["digits"]
+    if not digits.isdecimal():
+        return found["word"] + ", ".join(map(numbers.spelled, re.split("[ -]", digits)))
     return found["word"] + (numbers.grouped(digits) if len(digits) > 5 else numbers.spelled(digits))
 
 
@@ -39,12 +41,13 @@ PHONE_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![\w.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}(?!\w)", _grouped),
     Rule(r"(?<![\w.])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\w)", _grouped),
     Rule(r"(?<![\w.-])\d{3}-\d{4}(?![\w-])|(?<![\w.])\d{3}-\d{2}-\d{4}(?![\w-])", _grouped),
-    Rule(r"(?<![\w.])\d{4}(?:[ -]\d{4}){2,4}(?!\w)|(?<![\w.-])\d{1,12}(?:-\d{1,12}){2,6}(?![\w-])", _grouped),
+    Rule(r"(?<![\w.])\d{3,4}(?:[ -]\d{4}){2,4}(?!\w)|(?<![\w.-])\d{1,12}(?:-\d{1,12}){2,6}(?![\w-])", _grouped),
     Rule(r"(?<![\w.,])(?:\(0\d{1,4}\)|0\d{1,4})(?: \d{3,8}){1,3}(?!\w|[.,]\d)", _local),
     Rule(r"(?P<word>\b(?:[Cc]all|[Dd]ial) )(?P<digits>[1-9]11|112|999|988)(?![\w-]|[.,]\d)", _code),
     Rule(
-        rf"(?P<word>\b(?:{_CODE})(?: is|:)? )(?P<digits>\d{{3,12}})(?![\w:-]|[.,]\d)",
+        rf"(?P<word>\b(?:{_CODE})(?: is|:)? )(?P<digits>\d{{3}}[ -]\d{{3}}|\d{{3,12}})(?![\w:-]|[.,]\d)",
         _code,
     ),
+    Rule(r"(?P<word>\b(?:ending|ends) in )(?P<digits>(?!19|20)\d{4})(?![\w-]|[.,]\d)", _code),
     Rule(r"(?P<word>)(?<!\w)#(?P<digits>\d{5,12})(?![\w-]|[.,]\d)", lambda f: f"number {_code(f)}"),
 )

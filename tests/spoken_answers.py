@@ -67,4 +67,27 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         "Mr. & Mrs. Smith": "Mister and Missus Smith",
         "the E Street Band": "the E Street Band",
     },
+    "codes and dates": {
+        "Your code is 042-917, the code 482 913, the OTP is 839201.": (
+            "Your code is zero four two, nine one seven, the code four eight two, nine one three, the OTP is eight "
+            "three nine, two zero one."
+        ),
+        "the card ending in 4242, the year ending in 2024": (
+            "the card ending in four two four two, the year ending in twenty twenty four"
+        ),
+        "Meeting ID: 823 4567 8901": "Meeting ID: eight two three, four five six seven, eight nine zero one",
+        "RSVP by 5/1, or before 12/25 if you must.": "RSVP by May first, or before December twenty fifth if you must.",
+        "The 11/21 call has moved to 11/24.": "The November twenty first call has moved to November twenty fourth.",
+        "from 11/21 to 11/28, Friday (11/21) and the week of 11/24": (
+            "from November twenty first to November twenty eighth, Friday (November twenty first) and the "
+            "week of November twenty fourth"
+        ),
+        "It fell to 7/15 of it, by 1/3 to 3/4.": "It fell to seven fifteenths of it, by one third to three quarters.",
+        "on 3-5 November, or the 12th\u201314th of May": (
+            "on the third to the fifth of November, or the twelfth to the fourteenth of May"
+        ),
+        "14 March 1879 \u2013 18 April 1955": (
+            "the fourteenth of March, eighteen seventy nine to the eighteenth of April, nineteen fifty five"
+        ),
+    },
 }
