@@ -154,7 +154,9 @@ _FACTOR: Final = r"\d{1,6}(?:\.\d{1,3})?"
 _OF_EQUATION: Final = r"[\^\u00b2\u00b3]| ?[+=<>\u2212\u2264\u2265]| minus \d"
 """Behind an x that is an unknown, not a factor."""
 _OUT_OF: Final = "5|10|100"
-_AT_DEGREES: Final = re.compile(r"\b(?:at|around|about|above|below|under|over|near|[Ii]t['\u2019]s) $")
+_AT_DEGREES: Final = re.compile(
+    r"\b(?:[Hh]ighs? of|[Ll]ows? of|at|around|about|above|below|under|over|near|[Ii]t['\u2019]s) $"
+)
 _LAST_ROW: Final = 60
 """Of seats in an aeroplane, which are numbered like degrees: "go to 14C"."""
 _UNIT: Final = alternatives(UNITS)
@@ -183,7 +185,8 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
         _mixed,
     ),
     Rule(
-        rf"(?<![\w./])(?P<top>\d{{1,4}})[/\u2044](?P<bottom>\d{{1,4}})(?: (?P<unit>{_UNIT})\.?{AFTER})?(?![\w/])",
+        r"(?<![\w./])(?P<top>\d{1,4})[/\u2044](?P<bottom>\d{1,4})(?:rds?\b|ths?\b)?"
+        rf"(?: (?P<unit>{_UNIT})\.?{AFTER})?(?![\w/])",
         _fraction,
     ),
     Rule(rf"(?<![\w.])(?P<top>\d{{1,3}}\.\d)/(?P<bottom>{_OUT_OF})(?![\w./])", _out_of),
@@ -267,6 +270,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<=\w):(?=\w)", " "),
     Rule(r"(?<=[a-z]) ?/ ?(?=[a-z])", " or "),
     Rule(r"(?<=\w) / (?=\w)", ", "),
+    Rule(r"(?<=[A-Za-z]{2}) > (?=[A-Z][A-Za-z])", ", "),
     Rule(r"(?<=\w) ?/ ?(?=\w)", " "),
     Rule(rf"(?P<sign>[{re.escape(''.join(_SIGNS))}])", lambda f: f" {_SIGNS[f['sign']]} "),
 )

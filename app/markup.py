@@ -11,6 +11,7 @@ import html
 import re
 from typing import Final
 
+from app.abbreviations import DOTTED
 from app.spans import SpannedText
 
 _LONG_ADDRESS: Final = 60
@@ -25,6 +26,7 @@ _IMAGE_OR_LINK: Final = re.compile(r"!?\[([^\[\]\n]{1,300})\]\((?:[^()\s]|\([^()
 _REFERENCE: Final = re.compile(r"\[\^?\d{1,3}\]")
 _BULLET: Final = re.compile(r"(?:^|(?<=\n))\s*(?:[-*+\u2022>]\s+)+(?:\[[ xX]\]\s+)?|(?:^|(?<=\n))\s*#{1,6}\s+")
 _BETWEEN: Final = re.compile(r"(?<=\d) ?\*(?!\*) ?(?=\d)")
+_STAR_KEY: Final = re.compile(r"(?:(?<=\b[Pp]ress )|(?<=\b[Dd]ial )|(?<=\b[Hh]it ))\*(?=\d|[\s.,;]|$)")
 _STRONG: Final = re.compile(r"\*+|`+|~~+|__+|(?<![^\W_])_(?=\S)|(?<=\S)_(?![^\W_])")
 _UNDERLINE: Final = re.compile(r"(?<=[^\W_])_(?=[^\W_])")
 _TABLE_EDGE: Final = re.compile(r"\A\s*\|\s*|\s*\|\s*\Z")
@@ -59,7 +61,7 @@ def strip_markup(text: SpannedText) -> SpannedText:
     text = text.sub(_FENCE, "").sub(_RULE, "").sub(_TAG, " ")
     text = text.sub(_ENTITY, lambda found: html.unescape(found.group()))
     text = text.sub(_LINK_IN_ANGLES, lambda found: found.group(1)).sub(_IMAGE_OR_LINK, lambda found: found.group(1))
-    text = text.sub(_REFERENCE, "").sub(_BULLET, "").sub(_BETWEEN, " \u00d7 ").sub(_STRONG, "")
+    text = text.sub(_REFERENCE, "").sub(_BULLET, "").sub(_BETWEEN, " \u00d7 ").sub(_STAR_KEY, "star ").sub(_STRONG, "")
     return text.sub(_TABLE_EDGE, "").sub(_TABLE, ", ") if "|" in text.text else text
 
 
@@ -96,7 +98,7 @@ def _path(found: re.Match[str]) -> str:
 def _file(found: re.Match[str]) -> str | None:
     name = found.group()
     last = name.rsplit(".", 1)[1]
-    if _SHORT_FORMS.fullmatch(name) or last[0].isupper() != last.isupper():
+    if name.lower() in DOTTED or _SHORT_FORMS.fullmatch(name) or last[0].isupper() != last.isupper():
         return None
     return _spoken(name)
 

@@ -29,6 +29,8 @@ _VULGAR: Final = {
     "\u215b": "1/8", "\u215c": "3/8", "\u215d": "5/8", "\u215e": "7/8",
 }  # fmt: skip
 _VULGAR_SIGN: Final = re.compile(rf"(?P<whole>\d)? ?(?P<sign>[{''.join(_VULGAR)}])")
+_TYPED_DEGREE: Final = re.compile("(?<=\\d)[\u00ba\u02da]|(?<=\\d )[\u00ba\u02da](?=[CF])")
+"""Signs that look like the one for degrees and lie nearer on some keyboards."""
 _RAISED: Final = re.compile("[\u207b\u207a]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+")
 _RAISED_DIGITS: Final = str.maketrans(
     "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u207a", "0123456789-+"
@@ -48,7 +50,9 @@ def normalize(text: SpannedText) -> SpannedText:
         return _closed_up(text)
     from app.english import DIGIT_RULES, RULES
 
-    text = text.sub(_VULGAR_SIGN, lambda found: f"{found['whole'] or ''} {_VULGAR[found['sign']]}")
+    text = text.sub(_TYPED_DEGREE, "\u00b0").sub(
+        _VULGAR_SIGN, lambda found: f"{found['whole'] or ''} {_VULGAR[found['sign']]}"
+    )
     text = text.sub(_RAISED, _power).sub(_LOWERED, lambda found: found.group().translate(_LOWERED_DIGITS))
     for rule in (*(DIGIT_RULES if _DIGIT.search(text.text) else ()), *RULES):
         text = text.sub(rule.pattern, rule.spoken)

@@ -90,4 +90,17 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
             "the fourteenth of March, eighteen seventy nine to the eighteenth of April, nineteen fifty five"
         ),
     },
+    "signs and menus": {
+        "Bake at 400\u00baF, not at 180\u00ba or 20 \u02daC.": (
+            "Bake at four hundred degrees Fahrenheit, not at one hundred eighty degrees or twenty degrees Celsius."
+        ),
+        "2/3rds of it, 1/4th of that": "two thirds of it, one quarter of that",
+        "A high of 12C, a low of 3C.": "A high of twelve degrees Celsius, a low of three degrees Celsius.",
+        "Go to **Settings** > **Privacy & Security** > About.": "Go to Settings, Privacy and Security, About.",
+        "if x > y, or profit > loss": "if x greater than y, or profit greater than loss",
+        "Press * to hear it again, dial *67, press **Enter**.": (
+            "Press star to hear it again, dial star sixty seven, press Enter."
+        ),
+        "a Ph.D. in notes.txt": "a PHD in notes dot txt",
+    },
 }
