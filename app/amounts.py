@@ -11,7 +11,7 @@ from typing import Final
 
 from app import numbers
 from app.lengths import is_length
-from app.measures import AMBIGUOUS_UNITS, LETTER_UNITS, SHORTENED_UNITS, UNITS, measure
+from app.measures import AMBIGUOUS_UNITS, LETTER_UNITS, SHORTENED_UNITS, UNITS, measure, plural
 from app.rules import ARTICLE, NUMBER, Match, Rule, alternatives, between
 
 _NEXT_PHRASE: Final = re.compile(r"\s+(?:[A-Z]|(?:the|a|this|my|our)\b|\d)")
@@ -64,6 +64,11 @@ def _measure_range(found: Match) -> str | None:
     return f"{numbers.decimal(found['low'])} {between(found)} {high}{per}{_end(found)}"
 
 
+LONE_RATE_RULE: Final = Rule(
+    rf"(?<![\w/.])(?P<unit>{alternatives(unit for unit in UNITS if '/' in unit)})(?![\w/^\u00b2\u00b3])",
+    lambda f: plural(UNITS[f["unit"]]),
+)
+"""A rate without a number: speed in km/h."""
 AMOUNT_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         rf"(?<![\w.])(?P<low>{NUMBER}) ?[-\u2013] ?(?P<high>{NUMBER})"
@@ -75,6 +80,7 @@ AMOUNT_RULES: Final[tuple[Rule, ...]] = (
         rf"(?:(?P<slash>/)(?=\d)|{_PER}(?![\w/^\u00b2\u00b3])\.?{AFTER})",
         _measure,
     ),
+    LONE_RATE_RULE,
     Rule(rf"(?<=[a-z])/(?P<unit>{_UNIT})(?!\w)(?:\.{AFTER})?", lambda f: f" per {UNITS[f['unit']]}{_end(f)}"),
     Rule(rf"(?<=[a-z])/(?={_EACH}\b)", " per "),
 )

@@ -13,7 +13,7 @@ from typing import Final
 
 from app import numbers
 from app.abbreviations import ANYWHERE, BEFORE_NUMBER, DAYS, DOTTED, MONTHS, TITLES
-from app.amounts import AFTER, AMOUNT_RULES
+from app.amounts import AFTER, AMOUNT_RULES, LONE_RATE_RULE
 from app.clock import CLOCK_RULES
 from app.dates import DATE_RULES, DAY_NAME_RULES, DECADE_RULES, NAME_RANGES, SHORT_YEAR_RULES
 from app.lengths import AREA_RULE, FRACTION_RULES, LENGTH_RULES
@@ -236,6 +236,7 @@ RULES: Final[tuple[Rule, ...]] = (
     *NAME_RANGES,
     *DAY_NAME_RULES,
     *HEADING_RULES,
+    LONE_RATE_RULE,
     Rule(r"(?<!\w)\.(?=[A-Z]{2})|(?<!\S)\.(?=[a-z]{2})", "dot "),
     Rule(rf"(?P<signs>{alternatives(_PAIRS)})", lambda f: f" {_PAIRS[f['signs']]} "),
     Rule(r"(?<!\S)--(?=[a-z]{2})", "dash dash "),

@@ -35,6 +35,8 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         "It is $9.99/mo. or $99/yr.": (
             "It is nine dollars and ninety nine cents per month or ninety nine dollars per year."
         ),
+        "Speed is in km/h here.": "Speed is in kilometers per hour here.",
+        "Speed is in km/h, all 5 of them.": "Speed is in kilometers per hour, all five of them.",
         "a 50 mg/kg dose at 0.5 g/L and 60 L/min": (
             "a fifty milligram per kilogram dose at zero point five grams per liter and sixty liters per minute"
         ),
