@@ -88,6 +88,9 @@ CLOCK_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![\w.:])(?P<low>1?\d) ?[-\u2013] ?(?P<high>1?\d) ?(?P<half>[aApP])(?:\.[mM]\.?|[mM]\b)", _hours),
     Rule(rf"(?<![\w.:])(?P<hour>1?\d)\.(?P<minute>[0-5]\d)(?P<second>(?!)x)?{_HALF}(?!\w)", _clock),
     Rule(rf"(?<![\w.:])(?P<hour>\d{{1,2}}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?{_HALF}?(?![\w:])", _clock),
+    Rule(
+        r"(?<![\w.:])(?P<hour>1?\d):(?P<minute>[0-5]\d)(?P<second>(?!)x)?(?P<half>[ap])(?!\w|\.\w|['\u2019-])", _clock
+    ),
     Rule(rf"(?<![\w.:])(?P<hour>1?\d){_HALF}(?!\w)", _hour),
     Rule(r"(?<=[AP]M) ?[-\u2013] ?(?=[a-z])", " to "),
     Rule(

@@ -177,7 +177,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<=[A-Z]\d)[-\u2013](?=[A-Z]\d)", " to "),
     *PRICE_RULES,
     Rule(r"(?<![\w.])(?P<mark>[vV]\.? ?)?(?P<version>\d{1,5}(?:\.\d{1,5}){2,5})(?!\w)", _version),
-    Rule(r"(?<![\w.])(?P<mark>[vV]\.?)(?P<version>\d{1,5}(?:\.\d{1,5})?)(?!\w)", _version),
+    Rule(r"(?<![\w.])(?!V\d+(?![.\d]))(?P<mark>[vV]\.?)(?P<version>\d{1,5}(?:\.\d{1,5})?)(?!\w)", _version),
     *FRACTION_RULES,
     Rule(
         r"(?<![\w./])(?P<whole>\d{1,9})[ -](?P<top>\d{1,2})/(?P<bottom>\d{1,3})"
@@ -244,6 +244,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<=[\w.])\u2013(?=\w)", "-"),
     Rule(r"(?<=\b[A-Z]):(?=\\)", " colon "),
     Rule(r"\bA[-\u2013]Z\b", "A to Z"),
+    Rule(r"(?<![\w.])(?:vs|VS)(?![\w.'-])|(?<=[\w)'\u2019] )v\.(?= [A-Z])", "versus"),
     Rule(r"\bc/o\b", "care of"),
     Rule(r"\bb/c\b", "because"),
     Rule(r"\bw/o\b", "without"),

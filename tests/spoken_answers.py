@@ -105,4 +105,9 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         ),
         "a Ph.D. in notes.txt": "a PHD in notes dot txt",
     },
+    "games, flights and engines": {
+        "Lakers vs Celtics, 5 vs. 3, Roe v. Wade": "Lakers versus Celtics, five versus three, Roe versus Wade",
+        "It leaves at 7:45a and lands 11:10p.": "It leaves at seven forty five AM and lands eleven ten PM.",
+        "a V8 engine, v2 of it": "a V eight engine, version two of it",
+    },
 }
