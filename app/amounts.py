@@ -15,6 +15,7 @@ from app.measures import AMBIGUOUS_UNITS, LETTER_UNITS, SHORTENED_UNITS, UNITS, 
 from app.rules import ARTICLE, NUMBER, Match, Rule, alternatives, between
 
 _NEXT_PHRASE: Final = re.compile(r"\s+(?:[A-Z]|(?:the|a|this|my|our)\b|\d)")
+_ONE_IN_FIVE: Final = re.compile(r"-\d")
 _NOUN: Final = re.compile(r" [a-z]")
 _EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head|seat|item|piece)"
 _UNIT: Final = alternatives(UNITS)
@@ -25,7 +26,9 @@ _SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
 
 
 def _is_word(found: Match) -> bool:
-    """Whether what could be a unit goes on in the sentence: two in the morning, five to four in overtime."""
+    """Whether what could be a unit goes on in the sentence: two in the morning, a two-in-one."""
+    if found["gap"] == "-" and _ONE_IN_FIVE.match(found.string, found.end()):
+        return True
     if found["gap"] != " " or found["unit"] not in LETTER_UNITS:
         return False
     return found.string[found.end() :][:1].isspace() and not (found["unit"] == "in" and is_length(found))

@@ -138,7 +138,7 @@ class PhoneFrontEnd:
     @staticmethod
     def _named(piece: str, near: list[str]) -> bool:
         """Whether capitals make a pronoun a name: the US, the IT department, the WHO."""
-        if piece == "WHO":
+        if piece in {"WHO", "WHO's"}:
             return near[max(0, near.index(piece) - 1)].lower() == "the"
         others = [word for word in near if word != piece]
         return piece in _COUNTRY_AND_TRADE and (not others or not all(word.isupper() for word in others))

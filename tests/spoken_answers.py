@@ -22,6 +22,7 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         "Expect 4-6 in. of snow, 2-3 in deep.": "Expect four to six inches of snow, two to three inches deep.",
         "Let rest 5-10 min. before slicing.": "Let rest five to ten minutes before slicing.",
         "It's 2-3x faster and 5x-10x cheaper.": "It's two to three times faster and five times to ten times cheaper.",
+        "a 2-in-1 laptop, a 1-in-5 chance, a 5-in pipe": "a two in one laptop, a one in five chance, a five inch pipe",
         "Add 2-3 tbsp. butter for 10-15 min.": "Add two to three tablespoons butter for ten to fifteen minutes.",
     },
     "so much per something": {

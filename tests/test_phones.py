@@ -42,6 +42,7 @@ def spell(phones: str) -> str:
         ("JOIN US NOW", "jh oy1 n | ah1 s | n aw1 ."),
         ("the IT team", "dh ax0 | ay1 | t iy1 | t iy1 m ."),
         ("the WHO says", "dh ax0 | d ah1 b ax0 l y uw0 | ey1 ch | ow1 | s eh1 z ."),
+        ("the WHO's", "dh ax0 | d ah1 b ax0 l y uw0 | ey1 ch | ow1 z ."),
         ("WHO says", "hh uw1 | s eh1 z ."),
         ("the UK's and the FBI's", "dh ax0 | y uw1 | k ey1 z | ae1 n d | dh ax0 | eh1 f | b iy1 | ay1 z ."),
         ("APIs' URLs, urls", "ey1 | p iy1 | ay1 z | y uw1 | aa1 r | eh1 l z , | y uw1 | aa1 r | eh1 l z ."),
