@@ -37,10 +37,7 @@ class CodecStream:
     def over(self) -> bool:
         """Whether the talker is done with it, and nothing is left to decode or nobody wants it."""
         utterance = self.utterance
-        lost = utterance.lost  # looked at first: who is lost may be begun again at any moment
-        if utterance.talker_end is None:
-            return False
-        return utterance.stopping is not None or (utterance.frames.used == 0 and not lost)
+        return utterance.left and (utterance.stopping is not None or utterance.frames.used == 0)
 
     @property
     def idle(self) -> bool:

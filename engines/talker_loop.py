@@ -93,9 +93,9 @@ class TalkerLoop:
         for slot, utterance in self._scheduler.seated():
             if utterance.again:
                 self._drain()
-                utterance.begin_again()
-                self._turns[slot] = self._begin(slot, utterance)  # what could be built once can be built again
-                self._tally.retried()
+                if utterance.begin_again():
+                    self._turns[slot] = self._begin(slot, utterance)  # what could be built once can be built again
+                    self._tally.retried()
 
     def _seat(self) -> bool:
         """Give free slots to those who have text; whether there were any. Some leave at once, so look again after."""

@@ -69,10 +69,8 @@ class LiveUtterance:
         clock: Callable[[], float],
         number: int = 0,
     ) -> None:
-        """`most_text`: bound of the text in ids. `wake` is rung when the engine should look again.
-
-        `number` tells the utterances of one engine apart.
-        """
+        """`most_text`: bound of the text in ids. `wake` is rung when the engine should look again. `number` tells the
+        utterances of one engine apart."""
         self.request, self.plan, self.sampling = request, plan, sampling
         self.number, self.frames = number, frames
         self.realtime = request.pace is Pace.REALTIME
@@ -91,9 +89,7 @@ class LiveUtterance:
         self._stopping: Stop | None = None
         self._talker_end: Stop | None = None
         self._attempt = 0
-        self._lost = False
-        self._again = False
-        self._finished = False
+        self._lost = self._again = self._finished = False
 
     @property
     def pcm(self) -> Ring:
@@ -226,6 +222,12 @@ class LiveUtterance:
             return self._lost
 
     @property
+    def left(self) -> bool:
+        """Whether the talker makes no more frames of it whatever comes: who is lost may yet be begun again."""
+        with self._lock:
+            return self._talker_end is not None and (self._stopping is not None or not self._lost)
+
+    @property
     def attempt(self) -> int:
         """0, or 1 once it was begun again."""
         with self._lock:
@@ -235,7 +237,7 @@ class LiveUtterance:
     def again(self) -> bool:
         """Whether the talker should begin it again."""
         with self._lock:
-            return self._again
+            return self._again and self._stopping is None
 
     def lose(self) -> None:
         """It has run away. The talker calls it after its last frame, the codec's thread where the sound says so."""
@@ -258,14 +260,18 @@ class LiveUtterance:
                 self._again = True
         self._wake()
 
-    def begin_again(self) -> None:
-        """Forget the attempt: the text comes from its beginning, frames not taken are dropped. The talker's to call."""
+    def begin_again(self) -> bool:
+        """Forget the attempt: the text comes from its beginning, frames not taken are dropped. The talker's to call.
+        False, and nothing is done, where it was stopped meanwhile: it may be over by now."""
         with self._lock:
+            if self._stopping is not None:
+                return False
             self._attempt += 1
             self._lost = self._again = False
             self._talker_end = None
             self.frames.drop()
         self.progress.frames = 0
+        return True
 
     def finish(self, stop: Stop) -> None:
         """Close the sound and set the outcome; only the first call counts. Call it once every buffer is let go."""
@@ -279,20 +285,12 @@ class LiveUtterance:
         else:
             self._pcm.close(None if stop.error is None else SpeechError(stop.error))
         done = self.progress
-        self._outcome.set_result(
-            Outcome(
-                end=stop.end,
-                error=stop.error,
-                frames=done.frames,
-                samples=done.samples,
-                waited_ms=done.waited_ms,
-                prefill_ms=done.prefill_ms,
-                first_audio_ms=done.first_audio_ms,
-                talker_ms=done.talker_ms,
-                codec_ms=done.codec_ms,
-                codes=None if done.codes is None else done.codes[: done.frames],
-            )
-        )
+        outcome = Outcome(
+            end=stop.end, error=stop.error, frames=done.frames, samples=done.samples, waited_ms=done.waited_ms,
+            prefill_ms=done.prefill_ms, first_audio_ms=done.first_audio_ms, talker_ms=done.talker_ms,
+            codec_ms=done.codec_ms, codes=None if done.codes is None else done.codes[: done.frames],
+        )  # fmt: skip
+        self._outcome.set_result(outcome)
 
     def _note_ready(self) -> None:
         started = bool(self._ids) and self.plan.layout is Layout.STREAMING

@@ -16,6 +16,7 @@ from engines.contract import End, Layout, Outcome, Sampling, SpeechRequest
 from engines.engine import EngineConfig
 from engines.manifest import CodecInputs, CodecOutputs, FrameInputs, FrameOutputs
 from engines.runaway import LoopDetector, SilenceDetector
+from engines.utterance import LiveUtterance
 from tests import fake_voice
 from tests.fake_voice import ASK, FakeRunner
 
@@ -193,6 +194,35 @@ def test_who_was_heard_ends_gracefully_in_silence() -> None:
     assert (outcome.end, wanderer.told) == (End.LIMIT, (0, 1))
     assert len(pcm) <= (10 + 50) * 4
     assert not pcm[-50 * 4 :].any()
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_who_leaves_when_he_is_about_to_be_begun_again_is_not(monkeypatch: pytest.MonkeyPatch, ahead: bool) -> None:
+    """And the codec may be done with him before the talker, who waits for a frame of others meanwhile, gets to it."""
+    wanderer = Wanderer(0, async_scheduling=ahead)
+    engine, begin_again = wanderer.engine, LiveUtterance.begin_again
+    talker, codec = engine._loops
+    monkeypatch.setattr(engine, "_begin", lambda: None)  # no threads: whose turn it is, is said here
+
+    def late(utterance: LiveUtterance) -> bool:
+        codec.tick()
+        return begin_again(utterance)
+
+    utterance = engine.start(SpeechRequest())
+    utterance.feed((ASK + 30, 7, 8))
+    utterance.end_of_text()
+    for loop in (talker, codec) * 100:
+        if not utterance.again:
+            loop.tick()
+    assert utterance.again
+    monkeypatch.setattr(LiveUtterance, "again", property(lambda one: one._again))  # it was asked a moment ago
+    monkeypatch.setattr(LiveUtterance, "begin_again", late)
+    utterance.cancel()
+    for loop in (talker, codec, talker, codec):
+        loop.tick()
+    assert utterance.outcome.result(0).end is End.CANCELLED
+    assert engine.statistics().runaways_retried == 0
+    engine.close()
 
 
 def test_the_guard_can_be_turned_off() -> None:
