@@ -109,6 +109,8 @@ class TalkerLoop:
                     self._note_wait(slot, utterance)
                     self._turns[slot] = self._begin(slot, utterance)
                     continue
+            except DeviceLostError:
+                raise
             except Exception as error:
                 stop = Stop(End.ERROR, f"the prompt could not be made: {error}")
             self._scheduler.leave(utterance)

@@ -181,7 +181,7 @@ def test_at_work_nothing_is_allocated_and_only_events_are_waited_for(voice: Voic
     }
 
 
-@pytest.mark.parametrize("what", ["launch", "synchronize", "prefill", "codec", "wait"])
+@pytest.mark.parametrize("what", ["launch", "synchronize", "prefill", "codec", "wait", "clear"])
 def test_a_device_that_breaks_ends_the_engine_with_the_reason(
     voice: Voice, plans: Plans, alone: dict[int, Said], what: str
 ) -> None:
