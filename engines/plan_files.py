@@ -24,6 +24,8 @@ from engines.plan_set import PLAN_FORMAT, PlanFile, PlanKey, PlanSet, PlanSizes
 
 PLAN_NAME: Final = "plan.json"
 REMEDY: Final = "run `speakd build`"
+AGAIN: Final = "run `speakd build --again`"
+"""Where a plan is found and cannot be used all the same: without `--again` it would count as there already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +42,9 @@ class Plan:
             with path.open("rb") as opened:
                 content = memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
         except (OSError, ValueError) as error:
-            raise PlanError(f"{path} cannot be read ({error}); {REMEDY}") from error
+            raise PlanError(f"{path} cannot be read ({error}); {AGAIN}") from error
         if hashlib.sha256(content).hexdigest() != file.sha256:
-            raise PlanError(f"{path} is damaged: its SHA-256 is not the plan's; {REMEDY}")
+            raise PlanError(f"{path} is damaged: its SHA-256 is not the plan's; {AGAIN}")
         return content
 
 

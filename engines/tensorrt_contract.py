@@ -11,7 +11,7 @@ from typing import Protocol
 
 from engines.cuda_api import Stream
 from engines.errors import PlanError
-from engines.plan_files import REMEDY, Plan
+from engines.plan_files import AGAIN, Plan
 from engines.plan_set import PlanGraph
 
 
@@ -65,4 +65,4 @@ def profile_of(graph: PlanGraph, sizes: Mapping[str, int]) -> int:
             return index
     if not graph.profiles:
         return 0
-    raise PlanError(f"{graph.file} was not built for {dict(sizes)}; {REMEDY}")
+    raise PlanError(f"{graph.file} was not built for {dict(sizes)}; {AGAIN}")

@@ -19,7 +19,7 @@ import tensorrt as trt
 
 from engines.cuda_api import Stream
 from engines.errors import DeviceError, DeviceLostError, PlanError
-from engines.plan_files import REMEDY, Plan
+from engines.plan_files import AGAIN, Plan
 from engines.plan_set import PlanGraph, open_shapes
 from engines.tensorrt_contract import Context, Engine, profile_of
 
@@ -62,7 +62,7 @@ class TensorRtLoader:
             reason = _LOGGER.last or "no reason given"
             if "memory" in reason.lower():
                 raise DeviceError(f"{graph.file} does not fit the device ({reason}); give its memory free")
-            raise PlanError(f"TensorRT {trt.__version__} cannot load {plan.folder / graph.file} ({reason}); {REMEDY}")
+            raise PlanError(f"TensorRT {trt.__version__} cannot load {plan.folder / graph.file} ({reason}); {AGAIN}")
         return _LoadedEngine(engine, graph)
 
 
@@ -75,7 +75,7 @@ class _LoadedEngine:
         self.scratch_bytes = int(engine.device_memory_size_v2)
         for name in self.names:
             if engine.get_tensor_location(name) != trt.TensorLocation.DEVICE:
-                raise PlanError(f"{graph.file} wants {name} in the host's memory, which is not foreseen; {REMEDY}")
+                raise PlanError(f"{graph.file} wants {name} in the host's memory, which is not foreseen; {AGAIN}")
         outputs = [name for name in self.names if engine.get_tensor_mode(name) == trt.TensorIOMode.OUTPUT]
         in_place = hasattr(engine, "get_aliased_input_tensor")  # since 10.15
         self._updated = {name: engine.get_aliased_input_tensor(name) if in_place else None for name in outputs}
@@ -128,12 +128,12 @@ class _LoadedContext:
             fits = addresses[output] == addresses[source] if source else addresses[output] not in inputs
             if not fits:
                 wanted = f"over {source}" if source else "apart from what it reads"
-                raise PlanError(f"{self._graph.file} was built to write {output} {wanted}; {REMEDY}")
+                raise PlanError(f"{self._graph.file} was built to write {output} {wanted}; {AGAIN}")
 
     def resize(self, sizes: Mapping[str, int]) -> None:
         for name, shape in open_shapes(self._graph.inputs, sizes).items():
             if not self._context.set_input_shape(name, shape):
-                raise PlanError(f"{self._graph.file} does not take {name} as {shape} ({_LOGGER.last}); {REMEDY}")
+                raise PlanError(f"{self._graph.file} does not take {name} as {shape} ({_LOGGER.last}); {AGAIN}")
 
     def enqueue(self, stream: Stream) -> None:
         if not self._context.execute_async_v3(int(stream)):
