@@ -45,6 +45,8 @@ class BuilderLine(msgspec.Struct, frozen=True, kw_only=True):
     plan: str = ""
     built: bool = False
     error: str = ""
+    failure: str = ""
+    """Where to write why it died, if it does: what failed is not tried again unasked."""
 
 
 class Builder(Protocol):
@@ -92,26 +94,30 @@ class PlanBuilder:
             os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
             Path(f"/proc/{process.pid}/oom_score_adj").write_text(_DISPENSABLE)
         try:
-            last = await self._follow(process, Path(bundle).name)
+            last, failure = await self._follow(process, Path(bundle).name)
             code = await process.wait()
         finally:
             await _end(process)
         if last.plan:
             _log.info("a TensorRT plan is there", bundle=bundle, plan=last.plan, built=last.built)
             return True
-        _log.error("no TensorRT plan could be built; speaking without", bundle=bundle, error=_reason(last, code))
+        reason = _reason(last, code)
+        _log.error("no TensorRT plan could be built; speaking without", bundle=bundle, error=reason)
+        if code < 0 and failure:  # it cannot have told so itself
+            await in_thread("plans", lambda: _remember(Path(failure), reason))
         return False
 
-    async def _follow(self, process: asyncio.subprocess.Process, name: str) -> BuilderLine:
-        """Read what it writes until it ends; returns the last line."""
+    async def _follow(self, process: asyncio.subprocess.Process, name: str) -> tuple[BuilderLine, str]:
+        """Read what it writes until it ends; returns the last line, and where to write why it died."""
         assert process.stdout is not None
-        line = BuilderLine()
+        line, failure = BuilderLine(), ""
         async for raw in process.stdout:
             with contextlib.suppress(msgspec.DecodeError):
                 line = msgspec.json.decode(raw, type=BuilderLine)
+                failure = line.failure or failure
                 if line.stage:
                     self._tell(f"building the TensorRT plan of {name}: {line.stage}, {line.fraction:.0%}, {line.told}")
-        return line
+        return line, failure
 
 
 def make_plan_builder(config: Config, tell: Callable[[str], None]) -> Builder | None:
@@ -136,6 +142,11 @@ def _lacks(bundle: str, config: Config) -> bool:
     except SpeechError:
         return True  # or the bundle is bad, which the builder will say
     return False
+
+
+def _remember(failure: Path, reason: str) -> None:
+    with contextlib.suppress(OSError):
+        failure.write_text(reason, encoding="utf-8")
 
 
 def _reason(last: BuilderLine, code: int) -> str:

@@ -97,7 +97,9 @@ def build_or_list(arguments: argparse.Namespace, load: Callable[[], EngineBuilde
     )  # fmt: skip
     stopping = _stop_on_signals()
     teller = JsonTeller() if arguments.json else PeopleTeller()
-    watcher = Watcher(tell=teller.tell, waiting=teller.waiting, stopping=stopping.is_set)
+    watcher = Watcher(
+        tell=teller.tell, waiting=teller.waiting, stopping=stopping.is_set, begins=teller.begins,
+    )  # fmt: skip
     try:
         with teller:
             plan, built = build_plan(wish, load(), watcher)
@@ -144,6 +146,9 @@ class PeopleTeller:
             self._console.print(f"{state.stage}: {state.fraction:.0%} done, {left}")
         self._stage = state.stage
 
+    def begins(self, failure: Path) -> None:
+        """Nothing to tell: whoever sees it die is there."""
+
     def waiting(self) -> None:
         """Somebody else builds."""
         self._console.print("another build is using this cache; waiting for its end")
@@ -186,6 +191,10 @@ class JsonTeller:
                 stage=state.stage, fraction=round(state.fraction, 3), remaining_s=round(state.remaining_s),
                 told=time_left(state),
             )  # fmt: skip
+
+    def begins(self, failure: Path) -> None:
+        """Where to write why this process died."""
+        self._say(failure=str(failure))
 
     def waiting(self) -> None:
         """Somebody else builds."""

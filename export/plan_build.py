@@ -58,6 +58,9 @@ class Watcher:
     """Another build holds the cache; this one waits for it."""
     stopping: Callable[[], bool]
     """Asked again and again whether to stop."""
+    begins: Callable[[Path], None] = lambda _: None
+    """Something will be built; who sees this process die may write the reason into that file, so that it is not tried
+    again unasked."""
     clock: Callable[[], float] = time.monotonic
 
 
@@ -84,6 +87,7 @@ def build_plan(wish: PlanWish, builder: EngineBuilder, watcher: Watcher) -> tupl
         failed = cache.failure(name) if wish.unattended else None
         if failed is not None:
             raise BuildError(f"it failed before and is not tried again unasked ({failed}); `speakd build` tries again")
+        watcher.begins(cache.failure_file(name))
         with cache.workshop() as scratch:
             build = Build(wish, manifest, key, choice, gpu, builder, watcher, cache, scratch)
             try:

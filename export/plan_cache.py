@@ -111,13 +111,17 @@ class PlanCache:
     def failure(self, name: str) -> str | None:
         """Why the last build of a plan of this name failed, if it did."""
         try:
-            return (self.folder / f"{_FAILED}{name}").read_text(encoding="utf-8")
+            return self.failure_file(name).read_text(encoding="utf-8")
         except OSError:
             return None
 
+    def failure_file(self, name: str) -> Path:
+        """Where that is written."""
+        return self.folder / f"{_FAILED}{name}"
+
     def remember_failure(self, name: str, reason: str) -> None:
         """For builders that nobody watches: what failed once is not tried at every start."""
-        _replace(self.folder / f"{_FAILED}{name}", reason.encode())
+        _replace(self.failure_file(name), reason.encode())
 
     def timing_file(self, key: PlanKey) -> Path:
         """Where TensorRT's timings of this library on this device are kept."""

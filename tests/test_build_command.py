@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from engines.plan_files import bundle_hash
-from export.__main__ import main
+from export import build_command
+from export.__main__ import main, parser
 from export.attention_tensorrt import AttentionForm
-from export.build_command import time_left
-from export.plan_progress import BuildState
+from export.build_command import build_or_list, time_left
+from export.errors import BuildError
+from export.plan_progress import BuildState, StoppedError
 from tests import fake_build
 from tests.plan_cache import KEY, write_plan
 
@@ -68,6 +72,23 @@ def test_inspect_shows_the_plans_of_its_bundle(
     told = capsys.readouterr().out
     assert "fp8" in told
     assert "int4" not in told
+
+
+def test_a_build_says_where_to_write_why_it_died(
+    tiny_bundle: Path, tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    stopped = threading.Event()
+    stopped.set()
+    monkeypatch.setattr(build_command, "_stop_on_signals", lambda: stopped)
+    words = ["--checkpoint", str(tiny_checkpoint), "--cache", str(tmp_path), "--precision", "fp16", "--json"]
+    arguments = parser().parse_args(["build", str(tiny_bundle), *words])
+    with pytest.raises(StoppedError):
+        build_or_list(arguments, fake_build.load)
+    failure = json.loads(capsys.readouterr().out.splitlines()[0])["failure"]
+    Path(failure).write_text("it was killed")
+    with pytest.raises(BuildError, match=r"it failed before and is not tried again unasked \(it was killed\)"):
+        build_or_list(arguments, fake_build.load)
 
 
 def test_a_bundle_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:

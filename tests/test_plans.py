@@ -212,6 +212,24 @@ def test_what_the_builder_writes_is_understood(script: str, good: bool) -> None:
     play(scenario())
 
 
+def test_a_builder_that_is_killed_is_remembered_by_who_saw_it_die(tmp_path: Path) -> None:
+    """The kernel's doing, where memory runs out: otherwise every start of the daemon would wait for it anew."""
+    failure = tmp_path / "failed.x"
+    dies = f"""
+import json, os
+print(json.dumps({{"failure": {str(failure)!r}}}), '{{"stage":"engine talker","fraction":0.5,"told":""}}', sep="\\n")
+os.sys.stdout.flush()
+os.kill(os.getpid(), 9)
+"""
+
+    async def scenario() -> None:
+        builder = PlanBuilder(settings(), lambda line: None, lambda config, bundle: [sys.executable, "-c", dies])
+        assert not await builder.build("/voices/x")
+
+    play(scenario())
+    assert "ended by signal 9, most likely since memory ran out" in failure.read_text()
+
+
 def test_a_builder_ends_with_its_daemon(tmp_path: Path) -> None:
     stubborn = (
         "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
