@@ -152,7 +152,27 @@ def read_model_config(checkpoint: Path) -> ModelConfig:
         _check_stack(f"{path}: the {name}'s", stack)
     if talker.num_code_groups != predictor.num_code_groups:
         raise CheckpointError(f"{path}: num_code_groups differs between talker and code predictor")
+    _check_ids(path, config)
     return config
+
+
+def _check_ids(path: Path, config: ModelConfig) -> None:
+    """Every id must be a row of its table, or the bundle would be one that no runtime opens."""
+    talker = config.talker_config
+    text = {name: getattr(config, name) for name in ("tts_pad_token_id", "tts_bos_token_id", "tts_eos_token_id")}
+    codec = {name: getattr(talker, name) for name in talker.__struct_fields__ if name.startswith("codec_")}
+    named = {"codec_language_id": codec.pop("codec_language_id"), "spk_id": talker.spk_id or {}}
+    for whose, ids in named.items():
+        codec |= {f"{whose}.{name}": number for name, number in ids.items()}
+    for ids, rows in ((text, talker.text_vocab_size), (codec, talker.vocab_size)):
+        for name, number in ids.items():
+            if not 0 <= number < rows:
+                raise CheckpointError(f"{path}: {name} is {number}, outside the {rows} rows of its table")
+    languages = {name.lower() for name in talker.codec_language_id}
+    for name in named["spk_id"]:
+        dialect = (talker.spk_is_dialect or {}).get(name)
+        if isinstance(dialect, str) and dialect not in languages:
+            raise CheckpointError(f"{path}: spk_is_dialect.{name} is {dialect!r}, which is no codec_language_id")
 
 
 def _check_stack(whose: str, stack: StackConfig) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from export.config import read_model_config
 from export.errors import CheckpointError
+from export.exporter import export_checkpoint
 
 
 @pytest.mark.parametrize("stack", ["talker", "code predictor"])
@@ -34,6 +35,32 @@ def test_unknown_settings_are_refused(
     path.write_text(json.dumps(config), encoding="utf-8")
     with pytest.raises(CheckpointError, match=f"the {stack}'s {said}"):
         read_model_config(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("tts_pad_token_id", 384, "tts_pad_token_id is 384, outside the 384 rows"),
+        ("codec_eos_token_id", 1152, "codec_eos_token_id is 1152, outside the 1152 rows"),
+        ("codec_think_id", -1, "codec_think_id is -1, outside"),
+        ("codec_language_id", {"english": 1152}, r"codec_language_id\.english is 1152, outside"),
+        ("spk_id", {"me": 3000}, r"spk_id\.me is 3000, outside"),
+        ("spk_is_dialect", {"eric": "klingon"}, r"spk_is_dialect\.eric is 'klingon', which is no codec_language_id"),
+    ],
+)
+def test_what_no_runtime_would_open_is_not_made_and_a_good_bundle_stays(
+    tiny_checkpoint: Path, tmp_path: Path, key: str, value: object, said: str
+) -> None:
+    checkpoint = shutil.copytree(tiny_checkpoint, tmp_path / "checkpoint")
+    (tmp_path / "bundle").mkdir()
+    (tmp_path / "bundle" / "manifest.json").write_text("good")
+    path = checkpoint / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    (config if key in config else config["talker_config"])[key] = value
+    path.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=said):
+        export_checkpoint(checkpoint, tmp_path / "bundle")
+    assert (tmp_path / "bundle" / "manifest.json").read_text() == "good"
 
 
 def test_equal_rows_of_positions_are_the_default_rotation(tiny_checkpoint: Path) -> None:
