@@ -25,6 +25,7 @@ UNNEEDED: Final = re.compile(
     r"|decoder\.quantizer\.rvq_(first|rest)\.input_proj\.weight"  # only the encoder quantises
     r"|decoder\.quantizer\.rvq_(first|rest)\.vq\.layers\.\d+\._codebook\.(initialized|inited)"
 )
+_LFS: Final = b"version https://git-lfs"
 FLOATS: Final = ("F32", "F16", "BF16", "F64")
 
 
@@ -59,7 +60,7 @@ class TensorFile:
         try:
             file: Any = safe_open(path, framework="numpy")
         except (OSError, SafetensorError) as error:
-            raise CheckpointError(f"{path} cannot be read as safetensors: {error}") from error
+            raise CheckpointError(f"{path} cannot be read as safetensors: {_cause(path) or error}") from error
         self._file = file
         self._names: set[str] = set(file.keys())
         self._used: set[str] = set()
@@ -88,6 +89,7 @@ class TensorFile:
 
     def read(self, name: str) -> Array:
         """The tensor as float32, copied out of the file; `claim` it first."""
+        self.shape(name)  # says by name what the library calls a missing entry
         values: Array = self._file.get_tensor(name).astype(np.float32)
         if not np.isfinite(values).all():
             raise CheckpointError(f"{self.path}: tensor {name} holds values that are not finite")
@@ -107,3 +109,13 @@ class TensorFile:
                     f"{self.path}: tensor {name} is unknown; exporting without it would change how the voice sounds"
                 )
         return tuple(left)
+
+
+def _cause(path: Path) -> str:
+    """What is wrong with a file that is none, where more is known than its reader says."""
+    if not path.exists():
+        parts = len(list(path.parent.glob(f"{path.stem}-*-of-*{path.suffix}")))
+        return f"it is in {parts} parts; load and save it as one (max_shard_size of save_pretrained)" if parts else ""
+    if path.is_file() and path.stat().st_size < 1024 and path.read_bytes().startswith(_LFS):
+        return f"it only says where Git LFS has the file; run `git lfs pull` in {path.parent}"
+    return ""

@@ -69,7 +69,7 @@ class CodecGraph:
         """Sum of the codebooks' vectors after the output projections, [B, T, latent]; one table row per code."""
         g, config, prefix = self._g, self._config, "decoder.quantizer"
         first = f"{prefix}.rvq_first.output_proj.weight"
-        self._latent_width, width, _ = self._file.shape(first)
+        self._latent_width, width = (*self._file.shape(first), 0, 0)[:2]  # `claim` refuses what is no convolution's
         size = config.codebook_size
         books = [("rvq_first", 0)] + [("rvq_rest", index) for index in range(config.num_quantizers - 1)]
         for group, index in books:

@@ -7,7 +7,6 @@ Knows: the Qwen2 tokenizer, the text projection. Does not know: graphs, prompts.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -46,7 +45,13 @@ class _AddedToken(msgspec.Struct, frozen=True):
 
 
 class _TokenizerConfig(msgspec.Struct, frozen=True):
-    added_tokens_decoder: dict[str, _AddedToken]
+    added_tokens_decoder: dict[int, _AddedToken]
+
+
+class _Phones(msgspec.Struct, frozen=True):
+    """`phones.json`, as far as it matters here."""
+
+    live: bool = False
 
 
 def load_tokenizer(checkpoint: Path) -> Tokenizer:
@@ -75,13 +80,13 @@ def _add_control_tokens(tokenizer: Tokenizer, path: Path) -> None:
         raise CheckpointError(f"cannot read {path}: {error.strerror}") from error
     except msgspec.DecodeError as error:
         raise CheckpointError(f"{path}: {error}") from error
-    for number, token in sorted(config.added_tokens_decoder.items(), key=lambda item: int(item[0])):
+    for number, token in sorted(config.added_tokens_decoder.items()):
         added = AddedToken(
             token.content, single_word=token.single_word, lstrip=token.lstrip, rstrip=token.rstrip,
             normalized=token.normalized, special=token.special,
         )  # fmt: skip
         tokenizer.add_special_tokens([added]) if token.special else tokenizer.add_tokens([added])
-        if tokenizer.token_to_id(token.content) != int(number):
+        if tokenizer.token_to_id(token.content) != number:
             raise CheckpointError(f"{path}: token {token.content} should have id {number}, vocab.json leads to another")
 
 
@@ -107,7 +112,10 @@ def write_front_end(checkpoint: Path, tokenizer: Tokenizer, bundle: Path) -> Tex
     )
     for name in names:
         shutil.copyfile(checkpoint / name, bundle / name)
-    live = bool(json.loads(phones.read_text(encoding="utf-8")).get("live", False))
+    try:
+        live = msgspec.json.decode(phones.read_bytes(), type=_Phones).live
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CheckpointError(f"{phones}: {error}") from error
     return TextFrontEnd(kind=FrontEndKind.PHONES, tokenizer=TOKENIZER_FILE, files=names, live=live)
 
 

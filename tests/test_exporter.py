@@ -140,6 +140,48 @@ def test_truncated_files_and_foreign_configurations_are_named(tiny_checkpoint: P
         export_checkpoint(tmp_path / "nowhere", tmp_path / "bundle")
 
 
+def in_parts(checkpoint: Path) -> None:
+    tensors = load_file(checkpoint / "model.safetensors")
+    names = sorted(tensors)
+    for part, chosen in enumerate((names[::2], names[1::2]), start=1):
+        save_file({name: tensors[name] for name in chosen}, checkpoint / f"model-0000{part}-of-00002.safetensors")
+    (checkpoint / "model.safetensors").unlink()
+
+
+def only_pointed_to(checkpoint: Path) -> None:
+    (checkpoint / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+
+
+def without_the_last_axis(checkpoint: Path) -> None:
+    path = checkpoint / "speech_tokenizer" / "model.safetensors"
+    tensors, name = load_file(path), "decoder.quantizer.rvq_first.output_proj.weight"
+    tensors[name] = tensors[name][:, :, 0].copy()
+    save_file(tensors, path)
+
+
+def torn_phones(checkpoint: Path) -> None:
+    (checkpoint / "phones.json").write_text('{"kind": "phon')
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (in_parts, r"model\.safetensors .* in 2 parts; load and save it as one"),
+        (only_pointed_to, r"model\.safetensors .* run `git lfs pull` in "),
+        (without_the_last_axis, r"rvq_first\.output_proj\.weight has shape \[24, 12\], expected \[24, 12, 1\]"),
+        (torn_phones, r"phones\.json: Input data was truncated"),
+    ],
+)
+def test_what_checkpoints_are_often_like_is_said_as_it_is(
+    tiny_checkpoint: Path, tmp_path: Path, change: Callable[[Path], None], said: str
+) -> None:
+    copy = shutil.copytree(tiny_checkpoint, tmp_path / "copy")
+    change(copy)
+    with pytest.raises(CheckpointError, match=said):
+        export_checkpoint(copy, tmp_path / "bundle")
+    assert [path.name for path in tmp_path.iterdir()] == ["copy"]
+
+
 def test_an_existing_bundle_is_replaced_and_anything_else_is_not_touched(tiny_checkpoint: Path, tmp_path: Path) -> None:
     export_checkpoint(tiny_checkpoint, tmp_path / "bundle", "int8")
     export_checkpoint(tiny_checkpoint, tmp_path / "bundle", "fp32")
