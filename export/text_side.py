@@ -150,9 +150,21 @@ class TextTable:
             np.lib.format.write_array_header_1_0(out, header)
             for start in range(0, self.shape[0], BLOCK_ROWS):
                 rows = self._file.read_rows(self._embedding, start, min(start + BLOCK_ROWS, self.shape[0]))
-                block = (_silu(rows @ w1 + b1) @ w2 + b2).astype(self.dtype)
+                with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
+                    block = (_silu(rows @ w1 + b1) @ w2 + b2).astype(self.dtype)
+                self._check(block, start)
                 out.write(block.data)
                 advance(block.nbytes)
+
+    def _check(self, block: npt.NDArray[np.generic], start: int) -> None:
+        """Nothing that is read later looks at these rows again: one that is no number would silence its token."""
+        finite = np.isfinite(block).all(axis=1)
+        if not finite.all():
+            told = "" if self.dtype == np.float32 else ", or its rows are too wide for float16 (--precision fp32)"
+            raise CheckpointError(
+                f"{self._file.path}: the text row of token {start + int(finite.argmin())} is not finite: the checkpoint"
+                f" is damaged{told}"
+            )
 
 
 def _silu(x: Array) -> Array:

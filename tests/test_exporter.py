@@ -140,6 +140,19 @@ def test_truncated_files_and_foreign_configurations_are_named(tiny_checkpoint: P
         export_checkpoint(tmp_path / "nowhere", tmp_path / "bundle")
 
 
+@pytest.mark.parametrize(("value", "precision"), [(np.nan, "fp32"), (1e30, "int8")])
+def test_text_rows_that_are_no_numbers_are_refused_by_token(
+    tiny_checkpoint: Path, tmp_path: Path, value: float, precision: str
+) -> None:
+    copy = shutil.copytree(tiny_checkpoint, tmp_path / "copy")
+    tensors, name = load_file(copy / "model.safetensors"), "talker.model.text_embedding.weight"
+    tensors[name][7] = value
+    save_file(tensors, copy / "model.safetensors")
+    with pytest.raises(CheckpointError, match="the text row of token 7 is not finite: the checkpoint is damaged"):
+        export_checkpoint(copy, tmp_path / "bundle", precision, measured=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["copy"]
+
+
 def in_parts(checkpoint: Path) -> None:
     tensors = load_file(checkpoint / "model.safetensors")
     names = sorted(tensors)
