@@ -42,11 +42,16 @@ def stack(config: StackConfig) -> StackSpec:
 class Machine(BareMachine):
     """All slots of one choice, their caches full of garbage."""
 
-    def __init__(self, source: TensorRtSource, choice: TensorRtChoice, folder: Path) -> None:
+    def __init__(
+        self, source: TensorRtSource, choice: TensorRtChoice, folder: Path, *, literally: bool = False
+    ) -> None:
+        """`literally`: see `OrtSession`."""
         graphs = build_tensorrt(source, choice)
         graphs.write(folder)
         sessions: dict[Role, Session] = {
-            role: OrtSession(folder / f"{role.value}.onnx", 1) for role in graphs.graphs if role != Role.CODEC
+            role: OrtSession(folder / f"{role.value}.onnx", 1, literally=literally)
+            for role in graphs.graphs
+            if role != Role.CODEC
         }
         talker = source.talker
         size = Dimensions(

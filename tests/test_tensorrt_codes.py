@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from engines.talker import Talker
 from export.attention_tensorrt import AttentionForm
 from export.exporter import export_checkpoint
 from export.lowering import Precision
+from export.plan_machine import runs_in_onnxruntime
 from export.probe_texts import probe_ids
 from export.quality import prompt_rows
 from export.tensorrt import FrameShape, TensorRtChoice, TensorRtSource, read_source
@@ -206,6 +208,23 @@ def test_narrow_types_stay_close(
     found = by_machine(voice, Machine(voice.source, choice, tmp_path))
     error = np.linalg.norm(found[0].logits[0] - expected[0].logits[0]) / np.linalg.norm(expected[0].logits[0])
     assert error < most
+
+
+@pytest.mark.parametrize("precision", [Precision.FP32, Precision.INT8, Precision.INT4])
+def test_narrow_graphs_of_all_kinds_say_the_same(
+    voice: Voice, expected: list[Spoken], tmp_path: Path, precision: Precision
+) -> None:
+    """The predictor's codes too, which no logits tell of. (With fp8 the last bit of an activation counts for more.)"""
+    said = []
+    for form, shape in product(filter(runs_in_onnxruntime, AttentionForm), FrameShape):
+        folder = tmp_path / f"{form.value}-{shape.value}"
+        folder.mkdir()
+        choice = TensorRtChoice(form, shape, np.float16, precision, 4, POSITIONS)
+        machine = Machine(voice.source, choice, folder, literally=True)
+        said.append(np.stack([spoken.codes[0] for spoken in by_machine(voice, machine)]))
+    if precision is Precision.FP32:
+        said.append(np.stack([spoken.codes[0] for spoken in expected[:4]]))
+    assert [(codes == said[0]).mean() > 0.7 for codes in said] == [True] * len(said)  # all of them, where this was made
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -35,17 +35,25 @@ def tiny_source(tiny_checkpoint: Path) -> TensorRtSource:
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 @pytest.mark.parametrize("precision", Precision)
+@pytest.mark.parametrize("shape", FrameShape)
 @pytest.mark.parametrize("form", AttentionForm)
 def test_tiny_graphs(
-    tiny_source: TensorRtSource, form: AttentionForm, precision: Precision, dtype: type[np.floating]
+    tiny_source: TensorRtSource,
+    form: AttentionForm,
+    shape: FrameShape,
+    precision: Precision,
+    dtype: type[np.floating],
 ) -> None:
-    check(tiny_source, TensorRtChoice(form, FrameShape.STEPPED, dtype, precision, 2, 64))
+    check(tiny_source, TensorRtChoice(form, shape, dtype, precision, 2, 64))
 
 
 @pytest.mark.parametrize("slots", SLOTS)
+@pytest.mark.parametrize("shape", FrameShape)
 @pytest.mark.parametrize("form", AttentionForm)
-def test_tiny_unrolled_graphs(tiny_source: TensorRtSource, form: AttentionForm, slots: int) -> None:
-    check(tiny_source, TensorRtChoice(form, FrameShape.UNROLLED, slots=slots, positions=64))
+def test_tiny_graphs_of_any_slots(
+    tiny_source: TensorRtSource, form: AttentionForm, shape: FrameShape, slots: int
+) -> None:
+    check(tiny_source, TensorRtChoice(form, shape, slots=slots, positions=64))
 
 
 @pytest.mark.parametrize("precision", Precision)
@@ -55,10 +63,11 @@ def test_stepped_graphs_at_their_true_size(size: str, form: AttentionForm, preci
     check(true_source(size), TensorRtChoice(form, FrameShape.STEPPED, precision=precision))
 
 
+@pytest.mark.parametrize("precision", Precision)
 @pytest.mark.parametrize("form", AttentionForm)
 @pytest.mark.parametrize("size", HIDDEN)
-def test_unrolled_graphs_at_their_true_size(size: str, form: AttentionForm) -> None:
-    check(true_source(size), TensorRtChoice(form, FrameShape.UNROLLED))
+def test_unrolled_graphs_at_their_true_size(size: str, form: AttentionForm, precision: Precision) -> None:
+    check(true_source(size), TensorRtChoice(form, FrameShape.UNROLLED, precision=precision))
 
 
 def test_the_payload_at_true_size_is_what_the_types_say() -> None:
