@@ -48,6 +48,7 @@ TENSORRT: Final = (
     Case("0.6b", "int4", 8),
     Case("0.6b", "int4", 2),
     Case("0.6b", "fp8", 4),
+    Case("0.6b", "fp32", 4),
 )
 CUDA: Final = (
     Case("default", "fp32", 4),

@@ -16,7 +16,9 @@ from types import SimpleNamespace
 import onnxruntime as ort
 import pytest
 
+from engines.plan_set import PRECISIONS, SLOTS
 from engines.runner_ort_cuda import CUDA
+from export.tensorrt import FrameShape
 from scripts import gpu_check_run, gpu_device, gpu_engine, gpu_stages
 from scripts.gpu_child import Ended, follow
 from scripts.gpu_engine import Case
@@ -143,6 +145,13 @@ def test_an_odd_nvidia_smi_costs_nothing(script: str, tmp_path: Path, monkeypatc
     monkeypatch.setattr("shutil.which", lambda _name: str(tool))
     said = gpu_device._smi()
     assert said is None or said.startswith(("TimeoutExpired", "NVIDIA"))
+
+
+def test_every_precision_and_number_of_slots_has_a_case() -> None:
+    cases = [case for case in gpu_engine.TENSORRT if case.model == "0.6b"]
+    assert {case.precision for case in cases} == set(PRECISIONS)
+    assert {case.slots for case in cases if case.precision == "int4"} == set(SLOTS)
+    assert {case.shape for case in cases} == {shape.value for shape in FrameShape}
 
 
 def test_boxes_fit_into_nine_minutes() -> None:
