@@ -72,6 +72,27 @@ def test_same_codes_and_sound_as_onnx_runtime(
     check(open_engine(voice, plans[form, shape], cuda), alone)
 
 
+def test_who_leaves_in_the_middle_disturbs_nobody(
+    voice: Voice, plans: Plans, alone: dict[int, Said], cuda: FakeCuda, longest: int
+) -> None:
+    """His next frame is under way when he goes; whoever gets his slot says what he says alone."""
+    with open_engine(voice, plans[ROWS_STEPPED], cuda) as engine:
+        for _ in range(3):
+            leaving = [start(engine, longest) for _ in range(SLOTS)]
+            staying = {number: start(engine, number) for number in REQUESTS}
+            for utterance in leaving:
+                utterance.pcm.read(1, SOON)
+                utterance.cancel()
+            ends = {utterance.outcome.result(SOON).end for utterance in leaving}
+            assert ends <= {End.CANCELLED, End.END, End.LIMIT}  # some may have been quicker
+            for number, utterance in staying.items():
+                said = hear(utterance)
+                assert np.array_equal(said.codes, alone[number].codes), number
+                assert np.abs(said.pcm - alone[number].pcm).max() < 1e-4
+        state = engine.statistics()
+    assert (state.speaking, state.waiting, state.failure) == (0, 0, None)
+
+
 @pytest.mark.parametrize(
     ("form", "shape"),
     [
