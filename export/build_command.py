@@ -78,7 +78,23 @@ def build_or_list(arguments: argparse.Namespace, load: Callable[[], EngineBuilde
         return
     if arguments.bundle is None:
         raise BuildError("say which bundle engines are to be built for: build BUNDLE")
-    wish = PlanWish(
+    stopping = _stop_on_signals()
+    teller = JsonTeller() if arguments.json else PeopleTeller()
+    watcher = Watcher(
+        tell=teller.tell, waiting=teller.waiting, stopping=stopping.is_set, begins=teller.begins,
+    )  # fmt: skip
+    try:
+        with teller:
+            plan, built = build_plan(_wish(arguments, cache), load(), watcher)
+    except (ExportError, BundleError, PlanError) as error:
+        teller.failed(str(error))
+        raise
+    teller.done(plan, built)
+
+
+def _wish(arguments: argparse.Namespace, cache: Path) -> PlanWish:
+    """Raises `PlanError` for more slots than plans hold."""
+    return PlanWish(
         bundle=arguments.bundle,
         cache=cache,
         sizes=PlanSizes(
@@ -95,18 +111,6 @@ def build_or_list(arguments: argparse.Namespace, load: Callable[[], EngineBuilde
         again=arguments.again,
         unattended=arguments.json,
     )  # fmt: skip
-    stopping = _stop_on_signals()
-    teller = JsonTeller() if arguments.json else PeopleTeller()
-    watcher = Watcher(
-        tell=teller.tell, waiting=teller.waiting, stopping=stopping.is_set, begins=teller.begins,
-    )  # fmt: skip
-    try:
-        with teller:
-            plan, built = build_plan(wish, load(), watcher)
-    except (ExportError, BundleError, PlanError) as error:
-        teller.failed(str(error))
-        raise
-    teller.done(plan, built)
 
 
 def _stop_on_signals() -> threading.Event:

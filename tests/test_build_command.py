@@ -91,6 +91,16 @@ def test_a_build_says_where_to_write_why_it_died(
         build_or_list(arguments, fake_build.load)
 
 
+def test_more_slots_than_plans_hold_is_told_the_daemon_too(
+    tiny_bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_command, "_stop_on_signals", threading.Event)
+    assert main(["build", str(tiny_bundle), "--slots", "16", "--json"]) == 1
+    told = capsys.readouterr()
+    assert "16 slots: TensorRT plans hold at most 8" in json.loads(told.out)["error"]
+    assert "16 slots: TensorRT plans hold at most 8" in told.err
+
+
 def test_a_bundle_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build"]) == 1
     assert "say which bundle" in capsys.readouterr().err
