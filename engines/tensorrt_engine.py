@@ -77,8 +77,9 @@ class _LoadedEngine:
             if engine.get_tensor_location(name) != trt.TensorLocation.DEVICE:
                 raise PlanError(f"{graph.file} wants {name} in the host's memory, which is not foreseen; {AGAIN}")
         outputs = [name for name in self.names if engine.get_tensor_mode(name) == trt.TensorIOMode.OUTPUT]
-        in_place = hasattr(engine, "get_aliased_input_tensor")  # since 10.15
-        self._updated = {name: engine.get_aliased_input_tensor(name) if in_place else None for name in outputs}
+        self._updated: dict[str, str | None] = dict.fromkeys(outputs)
+        if hasattr(engine, "get_aliased_input_tensor"):  # since 10.15
+            self._updated = {name: engine.get_aliased_input_tensor(name) for name in outputs}
 
     def context(self, scratch: int, sizes: Mapping[str, int], stream: Stream) -> Context:
         _LOGGER.last = ""

@@ -162,7 +162,7 @@ def _let_attention_decompose(network: trt.INetworkDefinition) -> None:
     for index in range(network.num_layers):
         layer: Any = network.get_layer(index)
         if layer.type.name == "ATTENTION_INPUT":
-            layer.__class__ = trt.IAttentionInputLayer
+            layer.__class__ = trt.IAttentionInputLayer  # type: ignore[attr-defined, unused-ignore]
             layer.attention.decomposable = True
 
 
