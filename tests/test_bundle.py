@@ -111,6 +111,16 @@ def test_a_foreign_file_is_refused(copy: Path, part: str, content: bytes, says: 
         open_bundle(copy, verify=False)
 
 
+@pytest.mark.parametrize("lost", [b"}", b"'descr'", b"(", b"NUMPY"])
+def test_a_torn_header_is_refused(copy: Path, lost: bytes) -> None:
+    """As it may be in a bundle that is too large for its checksums to be looked at."""
+    path = copy / read_manifest(copy).graphs.text_table
+    content = path.read_bytes()
+    path.write_bytes(content.replace(lost, b" " * len(lost), 1))
+    with pytest.raises(BundleError, match=r"not a readable \.npy table .*again"):
+        open_bundle(copy, verify=False)
+
+
 def test_a_table_that_ends_early_is_refused(copy: Path) -> None:
     name = read_manifest(copy).graphs.weights
     content = (copy / name).read_bytes()
