@@ -113,6 +113,8 @@ class Daemon:
         self._plans = Plans(self.services, self.pulse, self.notify, make_builder)
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
+        self._changed = False
+        """The configuration is to be read again."""
         self._reloading: asyncio.Task[None] | None = None
         self.ready = asyncio.Event()
         """Set when the first request would be as fast as the tenth."""
@@ -153,8 +155,9 @@ class Daemon:
         self._stop.set()
 
     def reload(self) -> None:
-        """Read the configuration again; one at a time."""
-        if self.services.voices is not None and (self._reloading is None or self._reloading.done()):
+        """Read the configuration again: one at a time, and once more where the file may have changed meanwhile."""
+        self._changed = True
+        if self.ready.is_set() and (self._reloading is None or self._reloading.done()):
             self._reloading = asyncio.ensure_future(self._reload())
 
     def write_statistics(self) -> None:
@@ -183,6 +186,8 @@ class Daemon:
             self.services.loudspeaker.open()
         self.ready.set()
         _log.info("ready", voices=self.services.voices.names)
+        if self._changed:
+            self.reload()
 
     def _bundles(self) -> list[str]:
         config = self.services.config
@@ -195,6 +200,11 @@ class Daemon:
             await asyncio.sleep(PATIENCE_S / 4)
 
     async def _reload(self) -> None:
+        while self._changed:
+            self._changed = False
+            await self._read_again()
+
+    async def _read_again(self) -> None:
         self.notify.reloading()
         try:
             async with self._plans.changing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 
 from app.config import Config, ConfigError
 from app.daemon import Daemon
+from app.executor import BoundedExecutor
 from app.reload import check_sizes, reload_services
+from app.voices import VoiceModel
 from tests.daemon_rig import TOKEN, Client, ServedFakeEngine, fakes, play, serving, settings, turn_until
 from tests.fake_engine import INFO
 
@@ -107,6 +110,38 @@ def test_a_token_can_be_added_and_what_needs_a_restart_is_named(tmp_path: Path) 
                 assert await client.until_closed() == 4401
 
     play(scenario())
+
+
+@pytest.mark.parametrize("opening", [True, False])
+def test_a_change_while_voices_are_opened_is_not_missed(tmp_path: Path, opening: bool) -> None:
+    async def scenario() -> None:
+        file, held, gate = tmp_path / "speakd.toml", asyncio.Event(), asyncio.Event()
+        opener = fakes(ServedFakeEngine(), ServedFakeEngine())
+
+        async def hold(bundle: str, config: Config, text: BoundedExecutor) -> VoiceModel:
+            if opening or bundle.endswith("second"):
+                held.set()
+                await gate.wait()
+            return await opener(bundle, config, text)
+
+        def write(voice: str, grace_s: int) -> None:
+            file.write_text(f'[voice]\nbundle = "{voice}"\n[server]\nport = 0\nsocket = ""\ngrace_s = {grace_s}\n')
+
+        async def change(daemon: Daemon) -> None:
+            await held.wait()
+            write("second", 3)
+            daemon.reload()
+            gate.set()
+
+        start = settings(voice={"bundle": str(tmp_path / "second")} if opening else {})
+        async with serving(start, opener=hold, file=file, meanwhile=change if opening else None) as daemon:
+            if not opening:
+                write("second", 2)
+                daemon.reload()
+                await change(daemon)
+            await turn_until(lambda: daemon.services.config.server.grace_s == 3)
+
+    play(scenario(), 10.0)
 
 
 def test_sizes_that_do_not_fit_are_named() -> None:
