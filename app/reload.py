@@ -44,10 +44,11 @@ async def reload_services(services: Services, file: Path | None) -> list[str]:
     old = services.config
     config = await in_thread("reload", lambda: load_config(file))
     check_sizes(config)
-    guard = security.open_guard(config)
+    security.open_guard(config)
     security.open_tls(config)
     skipped = [name for name in _FIXED if _setting(config, name) != _setting(old, name)]
     config = _keep(config, old)
+    guard = _guard_as_it_listens(config)
     table = await _open_table(services, config)
     retired = [model for model in services.voices.models if model not in table.models] if services.voices else []
     services.config, services.guard, services.voices = config, guard, table
@@ -78,6 +79,14 @@ def _retire(model: VoiceModel) -> None:
     task = asyncio.ensure_future(model.retire())
     _retiring.add(task)
     task.add_done_callback(_retiring.discard)
+
+
+def _guard_as_it_listens(config: Config) -> security.Guard:
+    """The guard of the address that stays open until a restart, whatever the file says of it by now."""
+    try:
+        return security.open_guard(config)
+    except ConfigError as error:
+        raise ConfigError(f"{error}; this daemon listens there until it is restarted") from None
 
 
 async def _open_table(services: Services, config: Config) -> VoiceTable:

@@ -14,7 +14,7 @@ from app.daemon import Daemon
 from app.executor import BoundedExecutor
 from app.reload import check_sizes, reload_services
 from app.voices import VoiceModel
-from tests.daemon_rig import TOKEN, Client, ServedFakeEngine, fakes, play, serving, settings, turn_until
+from tests.daemon_rig import TOKEN, Client, ServedFakeEngine, fakes, guarded, play, serving, settings, turn_until
 from tests.fake_engine import INFO
 
 
@@ -142,6 +142,21 @@ def test_a_change_while_voices_are_opened_is_not_missed(tmp_path: Path, opening:
             await turn_until(lambda: daemon.services.config.server.grace_s == 3)
 
     play(scenario(), 10.0)
+
+
+def test_an_address_that_others_reach_keeps_its_token_until_a_restart(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        file = tmp_path / "speakd.toml"
+        start = guarded(tmp_path, server={"host": "0.0.0.0"})
+        async with serving(start, opener=fakes(ServedFakeEngine(), ServedFakeEngine())) as daemon:
+            with pytest.raises(ConfigError, match=r"'0\.0\.0\.0'.*no token.*until it is restarted"):
+                await reload(daemon, file, '[server]\nport = 0\nsocket = ""\n')
+            assert daemon.services.guard.wants_token
+            text = '[server]\nport = 0\nsocket = ""\n[security]\ntoken_file = "token"\n'
+            assert await reload(daemon, file, text) == ["server.host"]
+            assert daemon.services.guard.wants_token
+
+    play(scenario())
 
 
 def test_sizes_that_do_not_fit_are_named() -> None:
