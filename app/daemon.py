@@ -209,6 +209,8 @@ class Daemon:
         try:
             async with self._plans.changing:
                 skipped = await reload_services(self.services, self._file)
+            with contextlib.suppress(OSError):  # somebody removed the file: nobody comes through it any more
+                await self.server.guard_unix()
         except SpeechError as error:
             _log.error("the configuration was refused; the old one stands", error=str(error))
             self.services.metrics.reloaded("refused")

@@ -88,10 +88,14 @@ class SpeakServer:
         if unix is not None:
             await asyncio.to_thread(_clear, unix)
             self._servers.append(await unix_serve(self._serve, str(unix), **options))
-            mode = 0o660 if self._services.guard.wants_token else 0o666  # as open as the loopback is
-            await asyncio.to_thread(unix.chmod, mode)
             self._unix = unix
+            await self.guard_unix()
         self._checking = asyncio.ensure_future(self._check())
+
+    async def guard_unix(self) -> None:
+        """Leave the Unix socket as open as the loopback is; to be called again when the guard is another."""
+        if self._unix is not None:
+            await asyncio.to_thread(self._unix.chmod, 0o660 if self._services.guard.wants_token else 0o666)
 
     async def close(self, grace_s: float) -> None:
         """Refuse newcomers, let what is being spoken end within `grace_s`, then send everyone away, saying why."""

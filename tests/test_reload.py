@@ -159,6 +159,21 @@ def test_an_address_that_others_reach_keeps_its_token_until_a_restart(tmp_path: 
     play(scenario())
 
 
+def test_the_unix_socket_is_as_open_as_the_loopback_after_a_reload_too(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        file, token, unix = tmp_path / "speakd.toml", tmp_path / "token", tmp_path / "speakd.sock"
+        token.write_text(TOKEN)
+        start = settings(server={"socket": str(unix)})
+        opener = fakes(*(ServedFakeEngine() for _ in range(3)))
+        async with serving(start, opener=opener, file=file) as daemon:
+            for security, mode in (('token_file = "token"', 0o660), ("", 0o666)):
+                file.write_text(f'[server]\nport = 0\nsocket = "{unix}"\n[security]\n{security}\n')
+                daemon.reload()
+                await turn_until(lambda mode=mode: unix.stat().st_mode & 0o777 == mode)  # type: ignore[misc]
+
+    play(scenario(), 10.0)
+
+
 def test_sizes_that_do_not_fit_are_named() -> None:
     def broken(**sections: Any) -> Config:
         return msgspec.convert(sections, Config)
