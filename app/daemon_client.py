@@ -90,6 +90,10 @@ class RemoteSession:
         self._began: float | None = None
         self._work: asyncio.Task[None] | None = None
         self._cancelled = False
+        self._open = False
+        """A context is open, or asked for."""
+        self._written = False
+        """All text has come."""
 
     async def run(self, texts: AsyncIterator[str | Mark]) -> SessionReport:
         """Speak everything that comes. Raises what went wrong; the sink is then aborted."""
@@ -116,19 +120,24 @@ class RemoteSession:
             self._work.cancel()
 
     async def _speak(self, texts: AsyncIterator[str | Mark]) -> None:
-        await self._socket.send(print_message(self._start()))
+        await self._begin()
         writing = asyncio.ensure_future(self._write(texts))
         listening = asyncio.ensure_future(self._listen())
         try:
             await asyncio.wait((writing, listening), return_when=asyncio.FIRST_COMPLETED)
             if not listening.done():
                 await writing  # a source of text that fails ends it all
-            await listening
+            if listening.done() or self._open:
+                await listening
         finally:
             writing.cancel()
             listening.cancel()
             await asyncio.gather(writing, listening, return_exceptions=True)
         await self._sink.finish()
+
+    async def _begin(self) -> None:
+        self._open = True
+        await self._socket.send(print_message(self._start()))
 
     def _start(self) -> ContextStart:
         wishes, sampling = self._wishes, self._wishes.sampling
@@ -156,26 +165,37 @@ class RemoteSession:
             if self._began is None:
                 self._began = self._clock()
             for start in range(0, len(text), _PIECE):
+                if not self._open:
+                    await self._begin()
                 piece = Text(context=_CONTEXT, text=text[start : start + _PIECE])
                 await self._socket.send(print_message(piece))
-        await self._socket.send(print_message(EndOfText(context=_CONTEXT)))
+        self._written = True
+        if self._open:
+            await self._socket.send(print_message(EndOfText(context=_CONTEXT)))
 
     async def _listen(self) -> None:
         """Sound to the sink, until the last word."""
         failed: Error | None = None
-        started = False
+        idle = started = False
         while True:
             message = await self._socket.receive()
             if isinstance(message, bytes):
                 await self._sound(np.frombuffer(message, "<f4", offset=HEADER.size).astype(np.float32, copy=False))
                 continue
             event = parse_server(message)
-            started = started or isinstance(event, ContextStarted)
-            if isinstance(event, Error):
+            if isinstance(event, ContextStarted):
+                started = True
+            elif isinstance(event, Error) and event.code == "idle":
+                idle = True  # no text came for long; more text will begin another context
+            elif isinstance(event, Error):
                 failed = event
             elif isinstance(event, ContextDone):
-                self._account(event)
-            if isinstance(event, ContextDone) or (failed is not None and not started):
+                self._account(event, idle=idle)
+                self._open = started = False
+                if failed is not None or self._written or not idle:
+                    break
+                idle = False
+            if failed is not None and not started:
                 break
         if failed is not None:
             raise SpeechError(failed.message)
@@ -190,7 +210,8 @@ class RemoteSession:
         report.samples += len(pcm)
         await self._sink.write(pcm)
 
-    def _account(self, event: ContextDone) -> None:
-        self.report.frames = event.frames
-        self.report.compute_ms = event.engine_ms
-        self.report.outcome = End(event.outcome)
+    def _account(self, event: ContextDone, *, idle: bool) -> None:
+        self.report.frames += event.frames
+        self.report.compute_ms += event.engine_ms
+        if not idle and event.outcome != "end":
+            self.report.outcome = End(event.outcome)

@@ -151,6 +151,31 @@ def test_a_daemon_that_dies_is_reported(socket: Path, bundle: Path) -> None:
     play(scenario())
 
 
+@pytest.mark.parametrize("pieces", [("ab.", "cde."), ()])
+def test_a_writer_may_think_for_longer_than_a_context_waits(
+    socket: Path, bundle: Path, pieces: tuple[str, ...]
+) -> None:
+    async def scenario() -> None:
+        doors = {"socket": str(socket)}
+        config = settings(voice={"bundle": str(bundle)}, server=doors, limits={"context_idle_s": 0.05})
+        async with serving(config, ServedFakeEngine()):
+            sink, wish = ListSink(), wishes(bundle)
+            session = RemoteSession(await connected(wish), sink, wish, 3, fast=True)
+
+            async def thinks() -> AsyncIterator[str]:
+                for piece in pieces:
+                    await turn_until(lambda: not session._open)
+                    yield piece
+                await turn_until(lambda: not session._open)
+
+            report = await session.run(thinks())
+            frames = len("".join(pieces).replace(".", ""))
+            assert (report.outcome, report.frames, report.samples) == (End.END, frames, frames * 1920)
+            assert sink.ended == ["finish"]
+
+    play(scenario())
+
+
 @pytest.mark.parametrize("other", [{"layout": Layout.WHOLE}, {"normalize": False}, {"save_codes": Path("x")}])
 def test_what_only_this_process_can_do(socket: Path, bundle: Path, other: dict[str, object]) -> None:
     async def scenario() -> None:
