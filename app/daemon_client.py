@@ -192,6 +192,8 @@ class RemoteSession:
             elif isinstance(event, ContextDone):
                 self._account(event, idle=idle)
                 self._open = started = False
+                if event.outcome == "cancelled":  # not by us: whoever cancels hears no more
+                    raise SpeechError("the daemon was stopped before all was spoken; speak it again")
                 if failed is not None or self._written or not idle:
                     break
                 idle = False
