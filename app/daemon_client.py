@@ -31,10 +31,11 @@ from app.messages import (
     parse_server,
     print_message,
 )
-from app.session import Mark, SessionReport
+from app.session import SEVERITY, Mark, SessionReport
 from app.sink import Sink
 from app.small_websocket import SmallWebSocket
 from app.socket_path import MODELS_HEADER, client_paths, fingerprint
+from app.text_room import cut
 from app.wishes import Wishes
 from engines.contract import End, Layout, Pcm
 from engines.errors import SpeechError
@@ -64,7 +65,8 @@ async def find_daemon(wishes: Wishes) -> SmallWebSocket | None:
 
 
 async def _greets(socket: SmallWebSocket) -> bool:
-    return isinstance(parse_server(await asyncio.wait_for(socket.receive(), _PATIENCE_S)), Ready)
+    socket.greeting = await asyncio.wait_for(socket.receive(), _PATIENCE_S)
+    return isinstance(parse_server(socket.greeting), Ready)
 
 
 class RemoteSession:
@@ -90,8 +92,15 @@ class RemoteSession:
         self._began: float | None = None
         self._work: asyncio.Task[None] | None = None
         self._cancelled = False
+        ready = parse_server(socket.greeting)
+        self._most = ready.limits.text_characters if isinstance(ready, Ready) else 0
+        """Characters one context takes."""
+        self._told = 0
         self._open = False
         """A context is open, or asked for."""
+        self._over = asyncio.Event()
+        self._another = False
+        """It ends, because no text came for long or it is full; more text will begin another."""
         self._written = False
         """All text has come."""
 
@@ -136,7 +145,8 @@ class RemoteSession:
         await self._sink.finish()
 
     async def _begin(self) -> None:
-        self._open = True
+        self._open, self._told = True, 0
+        self._over.clear()
         await self._socket.send(print_message(self._start()))
 
     def _start(self) -> ContextStart:
@@ -165,18 +175,30 @@ class RemoteSession:
             if self._began is None:
                 self._began = self._clock()
             for start in range(0, len(text), _PIECE):
-                if not self._open:
-                    await self._begin()
-                piece = Text(context=_CONTEXT, text=text[start : start + _PIECE])
-                await self._socket.send(print_message(piece))
+                await self._tell(text[start : start + _PIECE])
         self._written = True
         if self._open:
             await self._socket.send(print_message(EndOfText(context=_CONTEXT)))
 
+    async def _tell(self, text: str) -> None:
+        """Put text into the context, and into others behind it where it is full."""
+        while text:
+            if not self._open:
+                await self._begin()
+            place = cut(text, self._most - self._told, self._most)
+            piece, text = (text, "") if place is None else (text[:place], text[place:])
+            self._told += len(piece)
+            if piece:
+                await self._socket.send(print_message(Text(context=_CONTEXT, text=piece)))
+            if place is not None:
+                self._another = True
+                await self._socket.send(print_message(EndOfText(context=_CONTEXT)))
+                await self._over.wait()
+
     async def _listen(self) -> None:
         """Sound to the sink, until the last word."""
         failed: Error | None = None
-        idle = started = False
+        started = False
         while True:
             message = await self._socket.receive()
             if isinstance(message, bytes):
@@ -186,17 +208,15 @@ class RemoteSession:
             if isinstance(event, ContextStarted):
                 started = True
             elif isinstance(event, Error) and event.code == "idle":
-                idle = True  # no text came for long; more text will begin another context
+                self._another = True
             elif isinstance(event, Error):
                 failed = event
             elif isinstance(event, ContextDone):
-                self._account(event, idle=idle)
-                self._open = started = False
-                if event.outcome == "cancelled":  # not by us: whoever cancels hears no more
-                    raise SpeechError("the daemon was stopped before all was spoken; speak it again")
-                if failed is not None or self._written or not idle:
+                self._account(event)
+                if failed is not None or self._written or not self._another:
                     break
-                idle = False
+                self._open = self._another = started = False
+                self._over.set()
             if failed is not None and not started:
                 break
         if failed is not None:
@@ -212,8 +232,10 @@ class RemoteSession:
         report.samples += len(pcm)
         await self._sink.write(pcm)
 
-    def _account(self, event: ContextDone, *, idle: bool) -> None:
+    def _account(self, event: ContextDone) -> None:
         self.report.frames += event.frames
         self.report.compute_ms += event.engine_ms
-        if not idle and event.outcome != "end":
-            self.report.outcome = End(event.outcome)
+        if event.outcome == "cancelled":  # not by us: whoever cancels hears no more
+            raise SpeechError("the daemon was stopped before all was spoken; speak it again")
+        if event.outcome == "limit" or not self._another:  # being left alone is no failure
+            self.report.outcome = max(self.report.outcome, End(event.outcome), key=SEVERITY.index)

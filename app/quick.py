@@ -181,8 +181,9 @@ class _Conversation:
         self._voice = voice
         self._open = True
         """A context is open, or asked for."""
-        self._idle = False
-        """The daemon ends it, because no text came for long; more text will begin another."""
+        self._another = False
+        """It ends, because no text came for long or it is full; more text will begin another."""
+        self._said = self._most = 0  # characters in it, and the most it takes
         self._to_read = False
         """Standard input is to be read: nobody does yet, and the daemon is ready for it."""
         self._heard = False
@@ -232,10 +233,10 @@ class _Conversation:
                 self._heard = self._heard or self._to_read
             elif kind == "playback":
                 self._heard = self._heard or event["state"] != "waiting"
+            elif kind == "ready":
+                self._most = event["limits"]["text_characters"]
             elif kind == "error" and event["code"] == "idle":
-                self._idle = True
-            elif kind == "context.done" and self._idle:
-                self._open = self._idle = False
+                self._another = True
             elif kind == "error":
                 if not self._heard:
                     raise Unable
@@ -245,7 +246,9 @@ class _Conversation:
                     return _INTERRUPTED
                 if self._error:
                     raise Failed(self._error)
-                return 0
+                if not self._another:
+                    return 0
+                self._open = self._another = False
         return None
 
     def _read_and_listen(self) -> int | None:
@@ -253,11 +256,11 @@ class _Conversation:
         from app.text_input import TextDecoder, TextInputError
 
         self._to_read = False
-        decoder = TextDecoder()
+        decoder, data = TextDecoder(), b"?"
         poll = select.poll()
         poll.register(self._talk.socket.fileno(), select.POLLIN)
         poll.register(0, select.POLLIN)
-        while True:
+        while data:
             ready = dict(poll.poll())
             if self._talk.socket.fileno() in ready and (code := self._listen()) is not None:
                 return code
@@ -270,11 +273,28 @@ class _Conversation:
                 raise Failed(str(error)) from None
             except OSError as error:
                 raise Failed(f"cannot read standard input: {error.strerror}") from None
+            if (code := self._tell(text)) is not None:
+                return code
+        if self._open:
+            self._talk.send(self._talk.say("end"))
+        return None if self._open else 0
+
+    def _tell(self, text: str) -> int | None:
+        """Put text into the context, and into others behind it where it is full; see `_listen`."""
+        from app.text_room import cut
+
+        while text:
             if not self._open:
-                if not data:
-                    return 0
-                self._open = True
+                self._open, self._said = True, 0
                 self._talk.send(self._opening())
-            self._talk.send(self._text(text) if data else self._text(text) + self._talk.say("end"))
-            if not data:
-                return None
+            place = cut(text, self._most - self._said, self._most)
+            piece, text = (text, "") if place is None else (text[:place], text[place:])
+            self._said += len(piece)
+            self._talk.send(self._text(piece))
+            if place is not None:
+                self._another = True
+                self._talk.send(self._talk.say("end"))
+                while self._open:
+                    if (code := self._listen()) is not None:
+                        return code
+        return None

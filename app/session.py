@@ -57,7 +57,7 @@ class SessionReport:
     codes: list[Codes] = field(default_factory=list)
 
 
-_SEVERITY: Final = (End.END, End.LIMIT, End.CANCELLED, End.ERROR)
+SEVERITY: Final = (End.END, End.LIMIT, End.CANCELLED, End.ERROR)
 
 
 def segment_seed(seed: int, segment: int) -> int:
@@ -238,7 +238,7 @@ class SpeechSession:
         report = self.report
         report.frames += outcome.frames
         report.compute_ms += outcome.talker_ms + outcome.codec_ms
-        report.outcome = max(report.outcome, outcome.end, key=_SEVERITY.index)
+        report.outcome = max(report.outcome, outcome.end, key=SEVERITY.index)
         if outcome.codes is not None:
             report.codes.append(outcome.codes)
         self._tell()

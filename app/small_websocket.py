@@ -41,6 +41,8 @@ class SmallWebSocket:
         """What came and was not yet taken."""
         self.headers: Final = headers or {}
         """Of the handshake's answer, by their names in small letters."""
+        self.greeting: str | bytes = b""
+        """The first message, kept for whoever talks on by whoever took it."""
 
     @classmethod
     async def open(cls, path: Path, target: str, subprotocol: str) -> SmallWebSocket:

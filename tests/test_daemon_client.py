@@ -182,6 +182,22 @@ def test_a_writer_may_think_for_longer_than_a_context_waits(
     play(scenario())
 
 
+def test_a_text_longer_than_a_context_takes_is_spoken_whole(socket: Path, bundle: Path) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine()
+        doors = {"socket": str(socket)}
+        config = settings(voice={"bundle": str(bundle)}, server=doors, limits={"text_characters": 300})
+        async with serving(config, engine):
+            sink, wish = ListSink(), wishes(bundle)
+            session = RemoteSession(await connected(wish), sink, wish, 3, fast=True)
+            sentence = 8 * "aa " + "aaa. "
+            report = await session.run(texts(5 * sentence, *7 * (*8 * ("aa ",), "aaa. "), "b"))
+            assert [len(utterance.ids) for utterance in engine.started] == [*12 * [19], 1]
+            assert (report.outcome, report.frames, report.samples) == (End.END, 229, 229 * 1920)
+
+    play(scenario())
+
+
 @pytest.mark.parametrize("other", [{"layout": Layout.WHOLE}, {"normalize": False}, {"save_codes": Path("x")}])
 def test_what_only_this_process_can_do(socket: Path, bundle: Path, other: dict[str, object]) -> None:
     async def scenario() -> None:

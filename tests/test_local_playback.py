@@ -183,6 +183,20 @@ def test_a_pipe_that_pauses_goes_on(place: Place) -> None:
     play(scenario())
 
 
+def test_a_pipe_longer_than_a_context_takes_is_spoken_whole(place: Place) -> None:
+    async def scenario() -> None:
+        async with (
+            place.daemon(engine := ServedFakeEngine(), limits={"text_characters": 100}),
+            place.speak(stdin=asyncio.subprocess.PIPE) as speak,
+        ):
+            _, said = await speak.communicate(7 * (b"a. " * 9 + b"aa. ") + b"b")
+            assert (speak.returncode, said) == (0, b"")
+        assert "".join(chr(letter) for utterance in engine.started for letter in utterance.ids) == 77 * "a" + "b"
+        assert [len(utterance.ids) for utterance in engine.started] == [*7 * [*9 * [1], 2], 1]
+
+    play(scenario())
+
+
 def test_programs_that_play_by_themselves_are_respected(place: Place) -> None:
     async def scenario() -> None:
         engine = ServedFakeEngine()
