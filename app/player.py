@@ -132,10 +132,12 @@ class Playing:
 class Player:
     """The process."""
 
-    def __init__(self, settings: PlaybackConfig, send: Callable[[FromPlayer], None]) -> None:
+    def __init__(
+        self, settings: PlaybackConfig, send: Callable[[FromPlayer], None], audio: KeptAudio | None = None
+    ) -> None:
         self._settings = settings
         self._send = send
-        self._audio = KeptAudio()
+        self._audio = audio or KeptAudio()
         self._playing: Playing | None = None
         self._work: asyncio.Task[None] | None = None
         self._release: asyncio.TimerHandle | None = None
@@ -165,6 +167,7 @@ class Player:
         elif isinstance(said, Play):
             await self._cut()
             self._begin(said)
+            await asyncio.sleep(0)  # cancelled before it has begun, it would end without a word
         elif isinstance(said, Cut):
             if self._playing is not None and self._playing.number == said.number:
                 await self._cut()

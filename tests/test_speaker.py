@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,10 @@ import pytest
 
 from app.config import PlaybackConfig
 from app.devices import describe_failure
+from app.kept_audio import KeptAudio
 from app.playback_buffer import PlaybackBuffer, Playhead
+from app.player import Player
+from app.player_wire import Cut, Ended, FromPlayer, Play, pack
 from app.sink import SinkError, to_pcm16
 from app.speaker import SpeakerSink
 from tests.audio_world import find_in
@@ -147,6 +151,21 @@ def test_a_device_that_hangs_is_named() -> None:
         with pytest.raises(SinkError, match=r"'fake' has taken no sound for 0\.1 s"):
             await sink.finish()
         gate.set()
+
+    run(scenario())
+
+
+def test_a_player_that_is_cut_before_it_began_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+
+    async def scenario() -> None:
+        said = list[FromPlayer]()
+        player = Player(PlaybackConfig(), said.append, KeptAudio(FakeSystem))
+        reader = asyncio.StreamReader()
+        reader.feed_data(pack(Play(number=1, sample_rate_hz=RATE, now=False)) + pack(Cut(number=1)))
+        reader.feed_eof()
+        await player.run(reader)
+        assert [(one.number, one.how) for one in said if isinstance(one, Ended)] == [(1, "cut")]
 
     run(scenario())
 
