@@ -75,12 +75,17 @@ class Playing:
             try:
                 await self._play(device)
             except SinkError:
-                if self._unheard is None:
+                if self._unheard is None or self.hangs:
                     raise
                 self._audio.forget()  # the device may be another one by now
                 await self._play(device)
         finally:
             place.leave()
+
+    @property
+    def hangs(self) -> bool:
+        """When `run` has ended: the device keeps the playing thread."""
+        return self._sink is not None and self._sink.hangs
 
     def underruns(self) -> tuple[int, float]:
         """Gaps, and their length in milliseconds."""
@@ -133,10 +138,15 @@ class Player:
     """The process."""
 
     def __init__(
-        self, settings: PlaybackConfig, send: Callable[[FromPlayer], None], audio: KeptAudio | None = None
+        self,
+        settings: PlaybackConfig,
+        send: Callable[[FromPlayer], None],
+        audio: KeptAudio | None = None,
+        leave: Callable[[int], object] = os._exit,
     ) -> None:
         self._settings = settings
         self._send = send
+        self._leave = leave
         self._audio = audio or KeptAudio()
         self._playing: Playing | None = None
         self._work: asyncio.Task[None] | None = None
@@ -197,6 +207,8 @@ class Player:
         self._send(
             Ended(number=playing.number, how=how, error=error, underruns=underruns, gap_ms=gap_ms)  # type: ignore[arg-type]
         )
+        if playing.hangs:  # nothing but the end of the process frees that thread, and no device can be opened beside it
+            self._leave(1)
         self._release = asyncio.get_running_loop().call_later(self._settings.release_s, self._audio.release)
 
     async def _cut(self) -> None:

@@ -96,13 +96,17 @@ class SpeakerSink:
     async def stop(self) -> None:
         """Silence, at once; what the device holds is dropped."""
         self._silence()
-        deadline = self._clock() + _STOP_TIMEOUT_S
         with contextlib.suppress(SinkError):
-            await self._until(lambda: self._done.is_set() or self._clock() > deadline)
+            await self._until(self._done.is_set, _STOP_TIMEOUT_S)
 
     async def abort(self) -> None:
         """The same as `stop`."""
         await self.stop()
+
+    @property
+    def hangs(self) -> bool:
+        """After `stop`: the device keeps the playing thread."""
+        return not self._done.is_set()
 
     def statistics(self) -> PlaybackStatistics:
         """A snapshot."""
@@ -116,8 +120,11 @@ class SpeakerSink:
             written_samples=self._written,
         )
 
-    async def _until(self, reached: Callable[[], bool]) -> None:
-        """Wait, woken by the playing thread, until something holds. Raises the thread's error, or that it hangs."""
+    async def _until(self, reached: Callable[[], bool], within_s: float | None = None) -> None:
+        """Wait, woken by the playing thread, until something holds. Raises the thread's error, or that it hangs.
+
+        With `within_s`, a thread that hangs is left to itself after so long.
+        """
         loop = asyncio.get_running_loop()
         news = asyncio.Event()
 
@@ -127,6 +134,8 @@ class SpeakerSink:
 
         self._wake = wake
         self._buffer.on_room(wake)
+        patience_s = self._settings.stall_timeout_ms / 1000.0 if within_s is None else within_s
+        until = loop.time() + patience_s
         while True:
             news.clear()
             if self._error is not None:
@@ -134,11 +143,14 @@ class SpeakerSink:
             if reached():
                 return
             try:
-                await asyncio.wait_for(news.wait(), self._settings.stall_timeout_ms / 1000.0)
+                await asyncio.wait_for(news.wait(), patience_s if within_s is None else until - loop.time())
             except (asyncio.TimeoutError, TimeoutError):
+                if within_s is not None:
+                    return
                 if self._device is not None and not self._cut:
-                    seconds = self._settings.stall_timeout_ms / 1000.0
-                    raise SinkError(f"the sound device '{self._device}' has taken no sound for {seconds:g} s") from None
+                    raise SinkError(
+                        f"the sound device '{self._device}' has taken no sound for {patience_s:g} s"
+                    ) from None
 
     def _silence(self) -> None:
         self._cut = True

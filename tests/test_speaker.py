@@ -16,10 +16,11 @@ from app.devices import describe_failure
 from app.kept_audio import KeptAudio
 from app.playback_buffer import PlaybackBuffer, Playhead
 from app.player import Player
-from app.player_wire import Cut, Ended, FromPlayer, Play, pack
+from app.player_wire import Cut, End, Ended, FromPlayer, Play, pack, pack_sound
 from app.sink import SinkError, to_pcm16
 from app.speaker import SpeakerSink
 from tests.audio_world import find_in
+from tests.daemon_rig import turn_until
 from tests.fake_engine import sine
 from tests.fake_sound import FakeStream, FakeSystem
 
@@ -155,6 +156,20 @@ def test_a_device_that_hangs_is_named() -> None:
     run(scenario())
 
 
+def test_a_device_that_hangs_does_not_hold_up_a_stop() -> None:
+    async def scenario() -> None:
+        gate = threading.Event()
+        sink = speaker(FakeSystem(FakeStream(gate=gate)), stall_timeout_ms=600_000)
+        await sink.write(sine(1))
+        await asyncio.wait_for(sink.stop(), _WAIT_S)
+        assert sink.hangs
+        gate.set()
+        await asyncio.wait_for(sink.stop(), _WAIT_S)
+        assert not sink.hangs
+
+    run(scenario())
+
+
 def test_a_player_that_is_cut_before_it_began_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
 
@@ -166,6 +181,33 @@ def test_a_player_that_is_cut_before_it_began_says_so(tmp_path: Path, monkeypatc
         reader.feed_eof()
         await player.run(reader)
         assert [(one.number, one.how) for one in said if isinstance(one, Ended)] == [(1, "cut")]
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_player_whose_device_hangs_says_so_and_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: bool
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+
+    async def scenario() -> None:
+        gate, said, left = threading.Event(), list[FromPlayer](), asyncio.Event()
+        audio = KeptAudio(lambda: FakeSystem(FakeStream(gate=gate)))
+        player = Player(PlaybackConfig(stall_timeout_ms=100), said.append, audio, lambda _: left.set())
+        reader = asyncio.StreamReader()
+        reader.feed_data(pack(Play(number=1, sample_rate_hz=RATE, now=False)) + pack_sound(sine(1)))
+        running = asyncio.ensure_future(player.run(reader))
+        await turn_until(lambda: player._playing and player._playing._sink and player._playing._sink._device)
+        reader.feed_data(pack(Cut(number=1)) if cut else pack(End(number=1)))
+        await left.wait()
+        ended = said[-1]
+        assert isinstance(ended, Ended)
+        assert ended.how == ("cut" if cut else "failed")
+        assert cut or "'fake' has taken no sound" in str(ended.error)
+        gate.set()
+        reader.feed_eof()
+        await running
 
     run(scenario())
 
