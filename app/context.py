@@ -94,7 +94,7 @@ class SpeakingContext:
             if open_local
             else SocketSink(planned.audio, pace, pools.audio, send, clock)
         )
-        self._text = TextStream(config.limits.context_idle_s, lambda: self._sink.listening.last_block_at or 0.0)
+        self._text = TextStream(config.limits.context_idle_s, lambda: self._sink.active_at)
         self._front_end: FrontEnd | None = None
         self._session: SpeechSession | None = None
         self._cancelled = False

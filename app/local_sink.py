@@ -84,6 +84,7 @@ class LocalSink:
         self._tell = tell
         self._clock = clock
         self._turn: Turn | None = None
+        self._turn_at = 0.0
         self._owed = 0
         """Samples the player was given and has not taken."""
         self._ended: Ended | None = None
@@ -91,11 +92,19 @@ class LocalSink:
         self._device: str | None = None
         self._underruns = 0
 
+    @property
+    def active_at(self) -> float:
+        """Until when its turn and its sound have lasted, by the clock; now, while its first sample is still to come."""
+        if self._ended is None and self.listening.audio_s and self.first_sample_at is None:
+            return self._clock()
+        return max(self._turn_at, (self.first_sample_at or 0.0) + self.listening.audio_s)
+
     async def begin(self) -> None:
         """Wait for the turn, and have the device opened while the first sound is being made."""
         if not self._line.free:
             self._tell("waiting", self._clock(), None)
         self._turn = await self._line.enter(urgent=self._now, interrupt=self._interrupt)
+        self._turn_at = self._clock()
         self._player.play(self._rate_hz, now=self._now, listener=self._hear)
 
     async def write(self, pcm: Pcm) -> None:

@@ -88,6 +88,11 @@ class SocketSink:
         self._owed_samples = 0.0
         """Samples of the listener's rate that went into the encoder and stand in no block yet."""
 
+    @property
+    def active_at(self) -> float:
+        """When sound last went out, by the clock; 0 before any did."""
+        return self.listening.last_block_at or 0.0
+
     async def begin(self) -> None:
         """Nothing to wait for."""
 

@@ -38,6 +38,10 @@ class TextStream:
         self._ended = False
         self._changed = asyncio.Event()
         self._waiting = False
+        self._unspoken = False
+        """Text came that is not known to have been spoken."""
+        self._speaking_rest = False
+        """It is being spoken, because no more came."""
 
     @property
     def starved(self) -> bool:
@@ -48,6 +52,7 @@ class TextStream:
         """Append text."""
         if not text:
             return
+        self._unspoken = True
         if self._pending and isinstance(last := self._pending[-1], str) and len(last) < _JOINED:
             self._pending[-1] = last + text
         else:
@@ -85,13 +90,19 @@ class TextStream:
         return first
 
     async def _wait(self) -> None:
-        """Until something has come. Raises `ContextIdleError`.
+        """Until something has come; text that nothing followed for so long is spoken. Raises `ContextIdleError`.
 
         With a timer rather than `asyncio.wait_for`, which before Python 3.12 loses a cancellation that comes together
         with what it waits for.
         """
         while not (self._pending or self._ended):
-            left_s = max(self._last_text, self._last_activity()) + self._idle_s - self._loop.time()
+            left_s = self._idle_s
+            if not self._speaking_rest:
+                left_s += max(self._last_text, self._last_activity()) - self._loop.time()
+            if left_s <= 0.0 and self._unspoken:
+                self._unspoken, self._speaking_rest = False, True
+                self._pending.append(Mark(self._spoke_rest))
+                return
             if left_s <= 0.0:
                 raise ContextIdleError(f"no text came for {self._idle_s:g} s; send 'end' when the text is complete")
             self._changed.clear()
@@ -100,6 +111,10 @@ class TextStream:
                 await self._changed.wait()
             finally:
                 timer.cancel()
+
+    async def _spoke_rest(self) -> None:
+        self._speaking_rest = False
+        self._changed.set()
 
     def _wake(self) -> None:
         self._last_text = self._loop.time()

@@ -183,6 +183,31 @@ def test_a_pipe_that_pauses_goes_on(place: Place) -> None:
     play(scenario())
 
 
+def test_who_waits_for_the_loudspeaker_is_not_idle(place: Place) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine()
+        idle_s = 0.1
+        async with (
+            place.daemon(engine, limits={"context_idle_s": idle_s}) as daemon,
+            Client(daemon, unix=str(place.socket)) as client,
+        ):
+            async with Loudspeaker(None, now=False):
+                for name, text in (("a", "ab"), ("b", "cde.")):
+                    await client.say("context.start", name, play="local")
+                    await client.say("text", name, text=text)
+                waited_from = time.monotonic()
+                await turn_until(lambda: time.monotonic() > waited_from + 4 * idle_s)
+            await client.until("context.done", 2)
+            for name, frames in (("a", 2), ("b", 3)):
+                heard = client.heard[name]
+                assert heard.of("error")[0]["code"] == "idle", "it was not told that the text is complete"
+                assert "playing" in {message["state"] for message in heard.of("playback")}
+                assert heard.done["audio_ms"] == 80 * frames
+        assert is_sine(stretches(place.played())[-1], 3)  # the device was opened anew for it
+
+    play(scenario())
+
+
 def test_a_pipe_longer_than_a_context_takes_is_spoken_whole(place: Place) -> None:
     async def scenario() -> None:
         async with (

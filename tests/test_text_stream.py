@@ -91,8 +91,13 @@ def test_left_alone_for_too_long() -> None:
         text.feed("a")
         items = aiter(text)
         assert await anext(items) == "a"
+        rest = await anext(items)
+        assert isinstance(rest, Mark), "what is held of the text is spoken first"
+        ending = asyncio.ensure_future(anext(items))
+        assert not (await asyncio.wait((ending,), timeout=0.1))[0], "nobody is sent away before that was heard"
+        await rest.reached()
         with pytest.raises(ContextIdleError, match="send 'end'"):
-            await anext(items)
+            await ending
 
     play(scenario())
 
