@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import threading
 from collections.abc import AsyncIterator, Sequence
 from typing import Final
@@ -37,6 +38,8 @@ async def from_descriptor(descriptor: int, name: str) -> AsyncIterator[str]:
     """Text from a file descriptor, as it arrives. Raises `TextSourceError`; `TextInputError` where it is not text."""
     loop = asyncio.get_running_loop()
     arrived: asyncio.Queue[bytes | OSError] = asyncio.Queue(1)
+    readable = select.poll()
+    readable.register(descriptor, select.POLLIN)
 
     def read() -> None:
         """The reading thread: each piece waits until the last one was taken."""
@@ -44,6 +47,9 @@ async def from_descriptor(descriptor: int, name: str) -> AsyncIterator[str]:
             while True:
                 try:
                     piece: bytes | OSError = os.read(descriptor, _READ_BYTES)
+                except BlockingIOError:  # somebody who has the same end of the pipe open told it not to wait
+                    readable.poll()
+                    continue
                 except OSError as error:
                     piece = error
                 asyncio.run_coroutine_threadsafe(arrived.put(piece), loop).result()

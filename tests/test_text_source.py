@@ -1,0 +1,41 @@
+"""Text that comes while it is being spoken, through a real pipe."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import pytest
+
+from app.text_source import TextSourceError, from_descriptor
+from tests.daemon_rig import play
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_pipe_is_read_as_it_fills(waits: bool) -> None:
+    """A pipe that does not wait is what a program leaves behind that reads the same standard input by an event loop."""
+
+    async def scenario() -> None:
+        ours, theirs = os.pipe()
+        os.set_blocking(ours, waits)
+        texts = from_descriptor(ours, "the pipe")
+        for piece in ("gr\u00e4", "y"):
+            coming = asyncio.ensure_future(anext(texts))
+            assert not (await asyncio.wait((coming,), timeout=0.05))[0]
+            os.write(theirs, piece.encode())
+            assert await coming == piece
+        os.close(theirs)
+        assert [text async for text in texts] == []
+        os.close(ours)
+
+    play(scenario())
+
+
+def test_what_cannot_be_read_is_named() -> None:
+    async def scenario() -> None:
+        folder = os.open("/", os.O_RDONLY)
+        with pytest.raises(TextSourceError, match="cannot read the folder: Is a directory"):
+            await anext(from_descriptor(folder, "the folder"))
+        os.close(folder)
+
+    play(scenario())
