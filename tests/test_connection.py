@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -224,39 +222,6 @@ def test_what_the_engine_refuses_is_a_bad_request() -> None:
             await client.until("context.done")
             assert client.heard["a"].of("error")[0]["code"] == "bad_request"
             assert client.heard["a"].done["outcome"] == "error"
-
-    play(scenario())
-
-
-def test_a_context_left_alone_is_ended() -> None:
-    async def scenario() -> None:
-        config = settings(limits={"context_idle_s": 0.1})
-        async with serving(config, ServedFakeEngine()) as daemon, Client(daemon) as client:
-            await client.say("context.start", "a")
-            await client.until("context.done")
-            assert client.heard["a"].of("error")[0]["code"] == "idle"
-
-    play(scenario())
-
-
-def test_what_an_idle_context_holds_is_spoken() -> None:
-    async def scenario() -> None:
-        config = settings(limits={"context_idle_s": 0.1}, server={"slots": 1})
-        engine = ServedFakeEngine(hold=True)
-        async with serving(config, engine) as daemon, Client(daemon) as client:
-            began = time.monotonic()
-            await client.speak("a", "abc.")
-            await turn_until(lambda: engine.started)
-            engine.hold = False
-            for name, text in (("b", "ab. cde"), ("c", "d.")):
-                await client.say("context.start", name, pace="fast")
-                await client.say("text", name, text=text)
-            await turn_until(lambda: time.monotonic() > began + 0.3)
-            engine.started[0].sound(3)
-            engine.started[0].end()
-            await client.until("context.done", 3)
-            assert [client.heard[name].sound for name in "abc"] == [frames(3), frames(2, 3), frames(1)]
-            assert [client.heard[name].of("error")[0]["code"] for name in "bc"] == ["idle", "idle"]
 
     play(scenario())
 

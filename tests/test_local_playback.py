@@ -7,7 +7,6 @@ import asyncio
 import os
 import signal
 import time
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -159,51 +158,6 @@ def test_what_is_wrong_is_for_the_whole_command_to_say(place: Place) -> None:
                 assert speak.returncode == 1
                 assert b"speak: the text is not valid UTF-8: byte 0xff at offset 3" in said
         assert all(utterance.cancelled or not utterance.ids for utterance in engine.started)
-
-    play(scenario())
-
-
-def test_a_pipe_that_pauses_goes_on(place: Place) -> None:
-    async def scenario() -> None:
-        async with (
-            place.daemon(engine := ServedFakeEngine(), limits={"context_idle_s": 0.05}) as daemon,
-            place.speak(stdin=asyncio.subprocess.PIPE) as speak,
-        ):
-            assert speak.stdin is not None
-            for count, frames in enumerate((2, 5), 1):
-                await turn_until(lambda: daemon.services.gate.contexts == 0)
-                speak.stdin.write(b"a" * frames + b".")
-                await turn_until(partial(lambda count: len(engine.started) == count, count))
-                await turn_until(lambda: daemon.services.gate.contexts == 0)
-            speak.stdin.close()
-            assert await speak.wait() == 0
-        assert [len(utterance.ids) for utterance in engine.started] == [2, 5]
-        assert is_sine(stretches(place.played())[-1], 5)
-
-    play(scenario())
-
-
-def test_who_waits_for_the_loudspeaker_is_not_idle(place: Place) -> None:
-    async def scenario() -> None:
-        engine = ServedFakeEngine()
-        idle_s = 0.1
-        async with (
-            place.daemon(engine, limits={"context_idle_s": idle_s}) as daemon,
-            Client(daemon, unix=str(place.socket)) as client,
-        ):
-            async with Loudspeaker(None, now=False):
-                for name, text in (("a", "ab"), ("b", "cde.")):
-                    await client.say("context.start", name, play="local")
-                    await client.say("text", name, text=text)
-                waited_from = time.monotonic()
-                await turn_until(lambda: time.monotonic() > waited_from + 4 * idle_s)
-            await client.until("context.done", 2)
-            for name, frames in (("a", 2), ("b", 3)):
-                heard = client.heard[name]
-                assert heard.of("error")[0]["code"] == "idle", "it was not told that the text is complete"
-                assert "playing" in {message["state"] for message in heard.of("playback")}
-                assert heard.done["audio_ms"] == 80 * frames
-        assert is_sine(stretches(place.played())[-1], 3)  # the device was opened anew for it
 
     play(scenario())
 
