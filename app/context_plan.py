@@ -39,7 +39,7 @@ def plan(message: ContextStart, voices: VoiceTable) -> Plan:
         raise ProtocolError("unknown_voice", str(error), message.context) from None
     except FormatError as error:
         raise ProtocolError("bad_format", str(error), message.context) from None
-    language = (message.language or "auto").lower()
+    language = (message.language or voices.language_of(voice)).lower()
     if language != "auto" and language not in info.languages:
         known = ", ".join(dict.fromkeys(("auto", *info.languages)))
         raise ProtocolError("unknown_language", f"'{voice.name}' speaks {known}, not '{language}'", message.context)

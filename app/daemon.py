@@ -178,7 +178,7 @@ class Daemon:
             ]
         finally:
             patience.cancel()
-        self.services.voices = VoiceTable(models, config.voice.speaker)
+        self.services.voices = VoiceTable(models, config.voice.speaker, config.voice.language)
         gc.collect()
         gc.freeze()  # what is here now stays: no collection needs to walk it while the loop waits
         self.notify.ready(self.pulse.summary())

@@ -70,7 +70,8 @@ async def renew_model(services: Services, bundle: str) -> None:
         await in_thread("closing", model.engine.close)
         return
     models = [model if one in old else one for one in table.models]
-    services.voices = VoiceTable(models, services.config.voice.speaker)
+    voice = services.config.voice
+    services.voices = VoiceTable(models, voice.speaker, voice.language)
     for one in old:
         _retire(one)
 
@@ -99,7 +100,7 @@ async def _open_table(services: Services, config: Config) -> VoiceTable:
             if bundle not in present:
                 opened.append(await services.open_model(bundle, config, services.pools.text))
             models.append(present[bundle] if bundle in present else opened[-1])
-        return VoiceTable(models, config.voice.speaker)
+        return VoiceTable(models, config.voice.speaker, config.voice.language)
     except BaseException:
         for model in opened:
             await in_thread("closing", model.engine.close)

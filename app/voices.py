@@ -109,7 +109,7 @@ class Voice:
 class VoiceTable:
     """Names of voices, in order; the first is the default."""
 
-    def __init__(self, models: Iterable[VoiceModel], default_speaker: str = "") -> None:
+    def __init__(self, models: Iterable[VoiceModel], default_speaker: str = "", default_language: str = "auto") -> None:
         """The first model's speakers have plain names, the others' have `model/speaker`. Raises `VoiceError`."""
         self.models = tuple(models)
         self.voices: dict[str, Voice] = {}
@@ -124,6 +124,10 @@ class VoiceTable:
         if wanted and wanted not in self.voices:
             raise VoiceError(f"there is no speaker '{default_speaker}'; choose {', '.join(self.names)}")
         self.default = self.voices[wanted] if wanted else first
+        self._language = default_language.lower() or "auto"
+        if self.language_of(self.default) != self._language:
+            known = ", ".join(dict.fromkeys(("auto", *self.default.model.info.languages)))
+            raise VoiceError(f"'{self.default.name}' speaks {known}, not '{default_language}'")
 
     @property
     def names(self) -> list[str]:
@@ -134,6 +138,10 @@ class VoiceTable:
     def languages(self) -> list[str]:
         """Of all models together."""
         return list(dict.fromkeys(["auto", *(name for model in self.models for name in model.info.languages)]))
+
+    def language_of(self, voice: Voice) -> str:
+        """The language of a text of which nobody said one."""
+        return self._language if self._language in voice.model.info.languages else "auto"
 
     def find(self, name: str | None) -> Voice:
         """A voice by its name, whatever its case. Raises `VoiceError`."""

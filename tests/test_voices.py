@@ -1,0 +1,29 @@
+"""The voices of a daemon, as clients name them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from app.voices import VoiceError
+from tests.daemon_rig import Client, ServedFakeEngine, fakes, play, serving, settings
+from tests.fake_engine import INFO
+
+
+def test_the_configured_language_is_meant_where_a_client_names_none() -> None:
+    async def scenario() -> None:
+        config = settings(voice={"language": "English", "bundle": "/first"}, server={"bundles": ["/second"]})
+        first, second = ServedFakeEngine(), ServedFakeEngine()
+        second.info = replace(INFO, name="second", languages=("chinese",))
+        async with serving(config, opener=fakes(first, second)) as daemon, Client(daemon) as client:
+            await client.speak("a", "abc.")
+            await client.speak("b", "abc.", language="auto")
+            await client.speak("c", "abc.", voice="second/ada")
+            await client.until("context.done", 3)
+        assert [one.request.language for one in (*first.started, *second.started)] == ["english", "auto", "auto"]
+        with pytest.raises(VoiceError, match="'ada' speaks auto, english, not 'latin'"):
+            async with serving(settings(voice={"language": "latin"}), ServedFakeEngine()):
+                pass
+
+    play(scenario())
