@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final
 
+from app.sink import SinkError
 from app.threads import in_thread
 
 _TRIES: Final = 100
@@ -29,7 +30,7 @@ class Loudspeaker:
     """The line in front of one device; `async with` waits for the place."""
 
     def __init__(self, device: str | None, *, now: bool, directory: Path | None = None) -> None:
-        directory = directory or Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
+        directory = directory or _directory()
         name = _NAME.sub("_", device or "default")[:80]
         self._stem = directory / f"speakd-{os.getuid()}-{name}"
         self._now = now
@@ -118,5 +119,16 @@ class Loudspeaker:
 
     def _open(self, what: str) -> IO[str]:
         path = Path(f"{self._stem}-{what}.lock")
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise SinkError(
+                f"cannot take a place in the line for the sound device, '{path}': {error.strerror}"
+            ) from error
         return os.fdopen(descriptor, "r+", encoding="ascii")
+
+
+def _directory() -> Path:
+    """The user's own directory; another's, which `su` leaves in the environment, or one that is gone, is of no use."""
+    own = os.environ.get("XDG_RUNTIME_DIR", "")
+    return Path(own if own and os.access(own, os.W_OK | os.X_OK) else tempfile.gettempdir())

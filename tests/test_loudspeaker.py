@@ -9,7 +9,10 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+import pytest
+
 from app.loudspeaker import Loudspeaker
+from app.sink import SinkError
 from tests.daemon_rig import play
 
 REPOSITORY = Path(__file__).parent.parent
@@ -118,6 +121,19 @@ def test_those_who_cannot_block(tmp_path: Path) -> None:
                 patient.leave()
                 assert await order == "playing"
 
+    play(scenario())
+
+
+def test_a_runtime_directory_that_is_of_no_use_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        async with Loudspeaker(None, now=False):
+            assert list(tmp_path.glob("speakd-*-place.lock"))
+        with pytest.raises(SinkError, match=r"cannot take a place.*/gone/speakd-.*No such file"):
+            async with Loudspeaker(None, now=False, directory=tmp_path / "gone"):
+                pass
+
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "gone"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     play(scenario())
 
 
