@@ -31,6 +31,8 @@ _PATIENCE_S = 1.0
 """A daemon that does not greet us by then is not waited for."""
 _INTERRUPTED = 128 + 15
 """Exit code: somebody with `--now` wanted to be heard."""
+_WHOLE = "import sys; sys.path[:] = [sys.argv.pop(1), *filter(None, sys.path)]; from app.cli import main; main()"
+"""The whole command of this very checkout: what pip wrote into `.venv/bin` names the place where it was set up."""
 
 
 class Unable(Exception):  # noqa: N818
@@ -56,8 +58,8 @@ def main(arguments: list[str], root: str) -> NoReturn:
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code:
         os._exit(code if code > 0 else 128 - code)
-    whole = root + "/.venv/bin/speak"
-    os.execv(whole, [whole, *arguments])
+    python = root + "/.venv/bin/python"
+    os.execv(python, [python, "-c", _WHOLE, root, *arguments])
 
 
 def speak(arguments: list[str], root: str) -> int | None:

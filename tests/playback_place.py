@@ -24,9 +24,11 @@ from tests.daemon_rig import ServedFakeEngine, serving, settings
 from tests.fake_engine import sine
 
 REPOSITORY = Path(__file__).parent.parent
-WHOLE = """#!/bin/sh
-for argument; do echo "$argument"; done >"{root}/whole"
-exit 5
+WHOLE = """import sys
+def main():
+    with open("{root}/whole", "w") as file:
+        print(*sys.argv[1:], sep="\\n", file=file)
+    sys.exit(5)
 """
 
 
@@ -72,14 +74,15 @@ class Place:
 def make_place(root: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     """A place in an empty folder, for this process's children too."""
     made = Place(root, root / "speakd.sock")
-    for folder in ("scripts", ".venv/bin", "voice"):
+    for folder in ("scripts", ".venv/bin", "voice", "app"):
         (root / folder).mkdir(parents=True)
-    for room in ("app", "engines"):
-        (root / room).symlink_to(REPOSITORY / room)
+    for part in ("engines", *(f"app/{file.name}" for file in (REPOSITORY / "app").glob("*.py"))):
+        (root / part).symlink_to(REPOSITORY / part)
     (root / "scripts/speak").write_bytes((REPOSITORY / "scripts/speak").read_bytes())
     (root / "scripts/setup").write_text("#!/bin/sh\n")
-    (root / ".venv/bin/speak").write_text(WHOLE.format(root=root))
-    for script in ("scripts/speak", "scripts/setup", ".venv/bin/speak"):
+    (root / "app/cli.py").unlink()
+    (root / "app/cli.py").write_text(WHOLE.format(root=root))
+    for script in ("scripts/speak", "scripts/setup"):
         (root / script).chmod(0o755)
     (root / ".venv/bin/python").symlink_to(sys.executable)
     (root / "voice/manifest.json").write_text("{}")
