@@ -88,3 +88,19 @@ def test_another_python_under_the_same_name_gets_its_packages(checkout: Checkout
     checkout.env["PYTHON"] = f"{checkout.home}/bin/python3.13"
     assert checkout.set_up()[0] == ["venv python3.13", f"install {checkout.root}", "export"]
     assert checkout.set_up() == ([], "")
+
+
+def test_who_may_not_write_speaks_with_what_is_there(checkout: Checkout) -> None:
+    checkout.file("a checkout/.cache")  # in the way, for root too
+    assert "cannot be written to; try: sudo" in checkout.set_up(code=1)[1]
+    (checkout.root / ".cache").unlink()
+    checkout.set_up()
+    (checkout.root / ".cache/setup.log").unlink()
+    (checkout.root / ".cache/setup.lock").unlink()
+    (checkout.root / ".cache").rmdir()
+    checkout.file("a checkout/.cache")
+    assert checkout.set_up() == ([], "")
+    checkout.file("sys/dev/nvidia0")  # a GPU that root's set-up has not seen
+    calls, said = checkout.set_up()
+    assert calls == []
+    assert "more could be set up here" in said
