@@ -104,3 +104,15 @@ def test_who_may_not_write_speaks_with_what_is_there(checkout: Checkout) -> None
     calls, said = checkout.set_up()
     assert calls == []
     assert "more could be set up here" in said
+
+
+@pytest.mark.skipif(not Path("/usr/include/portaudio.h").exists(), reason="needs PortAudio's headers")
+def test_playback_is_tried_again_after_an_interruption(checkout: Checkout) -> None:
+    broken = checkout.file("no-pyaudio")
+    assert "no live playback" in checkout.set_up()[1]
+    kill = checkout.file("at_pip", "kill -TERM $PPID\n")
+    assert checkout.set_up(code=-15)[0] == ["install pyaudio>=0.2.14"]
+    kill.unlink()
+    checkout.file("at_pip", f"rm '{broken}'\n")
+    assert checkout.set_up()[0] == ["install pyaudio>=0.2.14"]
+    assert checkout.set_up() == ([], "")
