@@ -106,6 +106,13 @@ def test_who_may_not_write_speaks_with_what_is_there(checkout: Checkout) -> None
     assert "more could be set up here" in said
 
 
+def test_others_may_use_what_root_set_up(checkout: Checkout) -> None:
+    checkout.file("bin/id", "#!/bin/sh\necho 0\n")
+    checkout.set_up(umask=0o077)
+    kept = [path for path in checkout.venv.rglob("*") if not path.is_symlink() and not path.stat().st_mode & 0o004]
+    assert not kept
+
+
 @pytest.mark.skipif(not Path("/usr/include/portaudio.h").exists(), reason="needs PortAudio's headers")
 def test_playback_is_tried_again_after_an_interruption(checkout: Checkout) -> None:
     broken = checkout.file("no-pyaudio")
