@@ -62,6 +62,18 @@ def test_a_command_runs_its_own_checkout(checkout: Path, project: Path, command:
     assert (done.returncode, done.stdout) == (0, "ours --stats two words\n"), done.stderr
 
 
+def test_a_users_cdpath_leads_nobody_astray(checkout: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere/scripts").mkdir(parents=True)
+    (checkout / "scripts/bench").write_bytes((REPOSITORY / "scripts/bench").read_bytes())
+    for command, code, says in (("sh scripts/speak", 0, "ours\n"), ("bash scripts/bench", 2, "")):
+        done = subprocess.run(
+            command.split(),
+            cwd=checkout, env={**os.environ, "SPEAKD_SOCKET": "", "CDPATH": str(tmp_path / "elsewhere")},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == (code, says), done.stderr
+
+
 def test_the_player_is_ours_wherever_the_daemon_started(
     tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
