@@ -122,26 +122,33 @@ def load_config(path: Path | None = None) -> Config:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the configuration file '{file}': {error}") from error
     config = parse_config(text, str(file))
-    return _with_places(config, file.resolve().parent)
+    return _with_places(config, file)
 
 
-def _with_places(config: Config, directory: Path) -> Config:
-    """The names of files made absolute, from the directory of the configuration file."""
+def _with_places(config: Config, file: Path) -> Config:
+    """The names of files made absolute, from the directory of the configuration file. Raises `ConfigError`."""
+    directory = file.resolve().parent
 
-    def place(name: str) -> str:
-        return str((directory / Path(name).expanduser()).resolve()) if name else ""
+    def place(key: str, name: str) -> str:
+        try:
+            return str((directory / Path(name).expanduser()).resolve()) if name else ""
+        except (RuntimeError, ValueError) as error:  # a user nobody knows, links in a circle, a null
+            raise ConfigError(f"{file}: {key}: '{name}' leads nowhere: {error}") from None
 
+    place("server.socket", config.server.socket)  # stays as it is: `server_path` knows what it means
     security = config.security
     return msgspec.structs.replace(
         config,
-        voice=msgspec.structs.replace(config.voice, bundle=place(config.voice.bundle)),
-        engine=msgspec.structs.replace(config.engine, plans=place(config.engine.plans)),
-        server=msgspec.structs.replace(config.server, bundles=[place(name) for name in config.server.bundles]),
+        voice=msgspec.structs.replace(config.voice, bundle=place("voice.bundle", config.voice.bundle)),
+        engine=msgspec.structs.replace(config.engine, plans=place("engine.plans", config.engine.plans)),
+        server=msgspec.structs.replace(
+            config.server, bundles=[place("server.bundles", name) for name in config.server.bundles]
+        ),
         security=msgspec.structs.replace(
             security,
-            token_file=place(security.token_file),
-            tls_certificate=place(security.tls_certificate),
-            tls_key=place(security.tls_key),
+            token_file=place("security.token_file", security.token_file),
+            tls_certificate=place("security.tls_certificate", security.tls_certificate),
+            tls_key=place("security.tls_key", security.tls_key),
         ),
     )
 

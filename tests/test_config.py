@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from pathlib import Path
 
 import msgspec
@@ -59,6 +60,18 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         load_config(bad)
     with pytest.raises(ConfigError, match="cannot read"):
         load_config(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-that-name/voice", "circle/voice", "a\\u0000b"])
+@pytest.mark.parametrize("key", ["voice.bundle", "server.socket", "security.token_file"])
+def test_a_name_that_leads_nowhere_is_told_with_its_key(tmp_path: Path, key: str, name: str) -> None:
+    if sys.version_info >= (3, 13) and name.startswith("circle"):
+        pytest.skip("such a path is taken as it stands, and cannot be opened later")
+    (tmp_path / "circle").symlink_to("circle")
+    section, _, field = key.partition(".")
+    (tmp_path / "speakd.toml").write_text(f'[{section}]\n{field} = "{name}"\n')
+    with pytest.raises(ConfigError, match=rf"speakd\.toml: {re.escape(key)}: .* leads nowhere"):
+        load_config(tmp_path / "speakd.toml")
 
 
 def test_the_engine_takes_every_key_and_has_the_same_defaults() -> None:
