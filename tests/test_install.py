@@ -117,6 +117,23 @@ def test_settings_and_token_stay(tmp_path: Path) -> None:
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
+@pytest.mark.parametrize(
+    ("text", "opened"),
+    [
+        ("[server]\nhost = '0.0.0.0'\n", True),
+        ('[ server ] # ours\n\thost="192.168.1.5" # not "127.0.0.1"\n', True),
+        ('[server]\nhost = "localhost" # not "0.0.0.0"\n', False),
+        ('[voice]\nhost = "0.0.0.0"\n[server]\n# host = "0.0.0.0"\n[log]\nhost = "0.0.0.0"\n', False),
+    ],
+)
+def test_the_service_is_opened_for_the_host_of_its_settings(tmp_path: Path, text: str, opened: bool) -> None:
+    config = tmp_path / "etc/speakd/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(text)
+    run("install", "--root", str(tmp_path))
+    assert (tmp_path / "etc/systemd/system/speakd.service.d/network.conf").exists() == opened
+
+
 def test_jetson_stats_is_wanted_where_it_is(tmp_path: Path) -> None:
     extra = tmp_path / "etc/systemd/system/speakd.service.d/jtop.conf"
     (tmp_path / "etc").mkdir()
