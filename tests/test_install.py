@@ -134,6 +134,16 @@ def test_the_service_is_opened_for_the_host_of_its_settings(tmp_path: Path, text
     assert (tmp_path / "etc/systemd/system/speakd.service.d/network.conf").exists() == opened
 
 
+@pytest.mark.parametrize(("host", "waits"), [("0.0.0.0", False), ("192.168.1.5", True), ("kiosk.lan", True)])
+def test_the_service_waits_for_an_address_of_the_network(tmp_path: Path, host: str, waits: bool) -> None:
+    config = tmp_path / "etc/speakd/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(f'[server]\nhost = "{host}"\n')
+    run("install", "--root", str(tmp_path))
+    extra = (tmp_path / "etc/systemd/system/speakd.service.d/network.conf").read_text()
+    assert ("After=network-online.target" in extra) == waits
+
+
 def test_jetson_stats_is_wanted_where_it_is(tmp_path: Path) -> None:
     extra = tmp_path / "etc/systemd/system/speakd.service.d/jtop.conf"
     (tmp_path / "etc").mkdir()
