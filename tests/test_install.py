@@ -161,8 +161,19 @@ def test_a_dry_run_touches_nothing(tmp_path: Path) -> None:
     said = run("install", "--root", str(tmp_path), "--dry-run")
     assert "speakd.service" in said
     assert "cp -a" in said
+    assert "installed" not in said
     run("uninstall", "--root", str(tmp_path), "--dry-run")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_does_not_say_that_it_is_done(tmp_path: Path) -> None:
+    assert "is running" not in run("install", "--dry-run")
+    image = tmp_path / "image"
+    run("install", "--root", str(image))
+    here = image / "opt/speakd/scripts/uninstall"
+    for arguments in (["--root", str(image), "--dry-run"], ["--root", str(image / "other")], ["--root", str(image)]):
+        done = subprocess.run([here, *arguments], capture_output=True, text=True, check=True, timeout=120)
+        assert ("speakd is gone" in done.stdout) == (arguments[-1] == str(image))
 
 
 @needs_systemd
