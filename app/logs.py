@@ -33,7 +33,7 @@ def set_up(config: LogConfig) -> None:
     if console:
         shared.append(structlog.processors.TimeStamper(fmt="%H:%M:%S"))
         last: list[Any] = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
-    elif "JOURNAL_STREAM" in os.environ:  # the journal has its own time
+    elif _is_journal():  # the journal has its own time
         last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(), _with_priority]
     else:
         shared.append(structlog.processors.TimeStamper(fmt="iso"))
@@ -104,6 +104,18 @@ def _fields(statistics: Any) -> dict[str, object]:
         name: round(value, 3) if isinstance(value, float) else value
         for name, value in dataclasses.asdict(statistics).items()
     }
+
+
+def _is_journal() -> bool:
+    """Whether stderr leads to the journal; children of a desktop's session inherit the variable alone."""
+    named = os.environ.get("JOURNAL_STREAM")
+    if named is None:
+        return False
+    try:
+        place = os.fstat(sys.stderr.fileno())
+    except (OSError, ValueError):
+        return False
+    return named == f"{place.st_dev}:{place.st_ino}"
 
 
 def _note_level(_logger: Any, _name: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
