@@ -20,8 +20,8 @@ train_packages() {
     return 1
 }
 
-train_python() {
-    train_packages >&2
+train_python() { # called as $(train_python), where `set -e` does not reach
+    train_packages >&2 || return 1
     if [[ -n ${SPEAKD_TRAIN_PYTHON:-} ]]; then
         echo "$SPEAKD_TRAIN_PYTHON"
         return
@@ -29,9 +29,9 @@ train_python() {
     local home=$PWD/.cache/train
     if [[ ! -e $home/ready ]]; then
         say "installing torch and the recogniser into $home (once) ..."
-        "${PYTHON:-python3}" -m venv "$home" >&2
-        "$home/bin/pip" install -q pocketsphinx -e "$PWD[train]" >&2
-        touch "$home/ready"
+        "${PYTHON:-python3}" -m venv "$home" >&2 &&
+            "$home/bin/python" -m pip install -q pocketsphinx -e "$PWD[train]" >&2 &&
+            touch "$home/ready" || { say "they could not be installed; see above" && return 1; }
     fi
     echo "$home/bin/python"
 }
