@@ -76,7 +76,7 @@ install_onnxruntime_gpu() { # $1: CUDA; leaves a working onnxruntime whatever ha
   say "installing ONNX Runtime with CUDA, in the place of the plain one"
   "$venv/bin/python" -m pip uninstall --yes onnxruntime onnxruntime-gpu >>"$log" 2>&1 || true
   if pip_install "onnxruntime-gpu[cuda,cudnn]>=1.23" nvidia-cublas &&
-    "$venv/bin/python" -c 'import onnxruntime' 2>>"$log"; then
+    ORT_DISABLE_TELEMETRY=1 "$venv/bin/python" -c 'import onnxruntime' 2>>"$log"; then
     return 0
   fi
   say "ONNX Runtime with CUDA could not be installed; taking the plain one again (all of it: $log)"
