@@ -25,9 +25,11 @@ from app.messages import (
     EndOfText,
     Error,
     Format,
+    ProtocolError,
     Ready,
     SamplingWishes,
     Text,
+    parse_client,
     parse_server,
     print_message,
 )
@@ -51,6 +53,8 @@ async def find_daemon(wishes: Wishes) -> SmallWebSocket | None:
     """A connection to a daemon that can fulfil these wishes with this very model; None where there is none."""
     if wishes.save_codes is not None or wishes.layout is not Layout.AUTO or not wishes.normalize:
         return None
+    if not _can_be_said(wishes):
+        return None
     mark: str | None = None
     for path in client_paths():
         if not path.exists():
@@ -62,6 +66,37 @@ async def find_daemon(wishes: Wishes) -> SmallWebSocket | None:
                 return socket
             socket.close()
     return None
+
+
+def _start(wishes: Wishes, seed: int, *, fast: bool) -> ContextStart:
+    sampling = wishes.sampling
+    return ContextStart(
+        context=_CONTEXT,
+        voice=wishes.voice,
+        language=wishes.language,
+        instruct=wishes.instruct or None,
+        format=Format(encoding="pcm_f32le"),
+        sampling=SamplingWishes(
+            temperature=0.0 if sampling.greedy else sampling.temperature,
+            top_k=sampling.top_k,
+            top_p=sampling.top_p,
+            repetition_penalty=sampling.repetition_penalty,
+            seed=seed,
+        ),
+        max_frames=wishes.max_frames,
+        pace="fast" if fast else "realtime",
+    )
+
+
+def _can_be_said(wishes: Wishes) -> bool:
+    """Whether the protocol has words for these wishes; if not, this process fulfils them, or says what is wrong."""
+    if wishes.sampling.temperature == 0.0:
+        return False  # to the protocol that is greedy, here it is none
+    start = _start(wishes, wishes.seed or 0, fast=True)
+    try:
+        return parse_client(print_message(start)) == start
+    except ProtocolError:
+        return False
 
 
 async def _greets(socket: SmallWebSocket) -> bool:
@@ -147,26 +182,7 @@ class RemoteSession:
     async def _begin(self) -> None:
         self._open, self._told = True, 0
         self._over.clear()
-        await self._socket.send(print_message(self._start()))
-
-    def _start(self) -> ContextStart:
-        wishes, sampling = self._wishes, self._wishes.sampling
-        return ContextStart(
-            context=_CONTEXT,
-            voice=wishes.voice,
-            language=wishes.language,
-            instruct=wishes.instruct or None,
-            format=Format(encoding="pcm_f32le"),
-            sampling=SamplingWishes(
-                temperature=0.0 if sampling.greedy else sampling.temperature,
-                top_k=sampling.top_k,
-                top_p=sampling.top_p,
-                repetition_penalty=sampling.repetition_penalty,
-                seed=self._seed,
-            ),
-            max_frames=wishes.max_frames,
-            pace="fast" if self._fast else "realtime",
-        )
+        await self._socket.send(print_message(_start(self._wishes, self._seed, fast=self._fast)))
 
     async def _write(self, texts: AsyncIterator[str | Mark]) -> None:
         async for text in texts:

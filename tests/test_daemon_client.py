@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import subprocess
 import sys
@@ -198,7 +199,18 @@ def test_a_text_longer_than_a_context_takes_is_spoken_whole(socket: Path, bundle
     play(scenario())
 
 
-@pytest.mark.parametrize("other", [{"layout": Layout.WHOLE}, {"normalize": False}, {"save_codes": Path("x")}])
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"layout": Layout.WHOLE},
+        {"normalize": False},
+        {"save_codes": Path("x")},
+        {"seed": 1 << 40},
+        {"max_frames": 1 << 40},
+        {"sampling": Sampling(temperature=math.nan)},
+        {"sampling": Sampling(temperature=0.0)},
+    ],
+)
 def test_what_only_this_process_can_do(socket: Path, bundle: Path, other: dict[str, object]) -> None:
     async def scenario() -> None:
         config = settings(voice={"bundle": str(bundle)}, server={"socket": str(socket)})
