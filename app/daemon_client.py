@@ -199,6 +199,8 @@ class RemoteSession:
     async def _tell(self, text: str) -> None:
         """Put text into the context, and into others behind it where it is full."""
         while text:
+            if self._another:  # the daemon is ending it: text would be lost in it
+                await self._over.wait()
             if not self._open:
                 await self._begin()
             place = cut(text, self._most - self._told, self._most)
