@@ -100,7 +100,7 @@ class Connection:
         if now - alive_at > limits.peer_timeout_s:
             self._peer.cut()  # nobody is there to read a close frame
             return "dead_peer"
-        if not self._contexts and now - alive_at > limits.idle_s:
+        if not self._contexts and not self._local and now - self._peer.busy_at > limits.idle_s:
             return self._send_away(1000, "idle_socket", f"idle for {limits.idle_s:g} s")
         if now - max(alive_at, self._peer.pinged_at) > limits.ping_s:
             self._later(self._peer.ping())

@@ -26,7 +26,9 @@ class Peer:
         self._socket = socket
         self._loop = asyncio.get_running_loop()
         self.alive_at = self.pinged_at = self._loop.time()
-        """When it last said or took something; when it was last asked whether it is there."""
+        """When it last said or took something, be it a pong; when it was last asked whether it is there."""
+        self.busy_at = self.alive_at
+        """When a message last went either way."""
 
     async def hear(self) -> str | bytes | None:
         """What it says next; None when it has left."""
@@ -34,7 +36,7 @@ class Peer:
             said = await self._socket.recv()
         except ConnectionClosed:
             return None
-        self.alive_at = self._loop.time()
+        self.busy_at = self.alive_at = self._loop.time()
         return said
 
     async def send(self, message: str | bytes) -> None:
@@ -43,7 +45,7 @@ class Peer:
             await self._socket.send(message)
         except ConnectionClosed:
             raise ListenerLeftError("the client has left") from None
-        self.alive_at = self._loop.time()
+        self.busy_at = self.alive_at = self._loop.time()
 
     async def ping(self) -> None:
         """Ask whether it is there; its answer counts as something said."""

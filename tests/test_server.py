@@ -149,6 +149,9 @@ def test_an_idle_socket_and_a_dead_peer() -> None:
         config = settings(limits={"idle_s": 0.3, "ping_s": 600, "peer_timeout_s": 600})
         async with serving(config, ServedFakeEngine()) as daemon, Client(daemon) as client:
             assert await client.until_closed() == 1000
+        config = settings(limits={"idle_s": 1.5, "ping_s": 0.1})  # who answers pings is alive, and idle
+        async with serving(config, ServedFakeEngine()) as daemon, Client(daemon) as client:
+            assert await client.until_closed() == 1000
         config = settings(limits={"ping_s": 0.1, "peer_timeout_s": 1.0})
         async with serving(config, ServedFakeEngine()) as daemon, Client(daemon, ping_interval=None) as client:
             await client.until("ready")
