@@ -144,6 +144,18 @@ def test_the_service_waits_for_an_address_of_the_network(tmp_path: Path, host: s
     assert ("After=network-online.target" in extra) == waits
 
 
+def test_settings_that_are_gone_do_not_become_empty(tmp_path: Path) -> None:
+    run("install", "--root", str(tmp_path))
+    settings = tmp_path / "etc/speakd/config.toml"
+    settings.unlink()
+    again = [str(tmp_path / "opt/speakd/scripts/install"), "--root", str(tmp_path)]
+    done = subprocess.run(again, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, settings.exists()) == (1, False)
+    assert "of a checkout" in done.stderr
+    run("install", "--root", str(tmp_path))
+    assert load_config(settings).voice.bundle == "/opt/speakd/engines/voices/default/bundle"
+
+
 def test_jetson_stats_is_wanted_where_it_is(tmp_path: Path) -> None:
     extra = tmp_path / "etc/systemd/system/speakd.service.d/jtop.conf"
     (tmp_path / "etc").mkdir()
