@@ -66,7 +66,6 @@ class Daemon:
         """Raises `ConfigError` for what cannot be served."""
         check_sizes(config)
         self._file = config_file
-        self._tls = security.open_tls(config)
         kind = BoundedExecutor if config.server.offload else InlineExecutor
         pools = Pools(
             text=kind("text", workers=config.text.workers, max_waiting=config.text.max_waiting),
@@ -85,6 +84,7 @@ class Daemon:
             metrics=Metrics(),
             open_model=opener,
             loudspeaker=LocalLoudspeaker(config.playback),
+            tls=security.open_tls(config),
         )
         self.notify = notify or SystemdNotify()
         self.pulse = Pulse(self.services, self.notify, self._text)
@@ -131,7 +131,7 @@ class Daemon:
         try:
             unix = server_path(config.server.socket)
             try:
-                await self.server.open(unix, self._tls)
+                await self.server.open(unix, self.services.tls)
             except OSError as error:
                 raise ConfigError(f"cannot listen: {error}") from error
             _log.info("listening", host=config.server.host, port=self.server.port, socket=str(unix) if unix else None)

@@ -49,6 +49,8 @@ async def reload_services(services: Services, file: Path | None) -> list[str]:
     skipped = [name for name in _FIXED if _setting(config, name) != _setting(old, name)]
     config = _keep(config, old)
     guard = _guard_as_it_listens(config)
+    if services.tls is not None and not any(name.startswith("security.tls_") for name in skipped):
+        security.renew_tls(services.tls, config)
     table = await _open_table(services, config)
     retired = [model for model in services.voices.models if model not in table.models] if services.voices else []
     services.config, services.guard, services.voices = config, guard, table

@@ -76,11 +76,17 @@ def open_tls(config: Config) -> ssl.SSLContext | None:
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    renew_tls(context, config)
+    return context
+
+
+def renew_tls(context: ssl.SSLContext, config: Config) -> None:
+    """Read certificate and key, again where they have been renewed: they count from the next client on."""
+    security = config.security
     try:
         context.load_cert_chain(security.tls_certificate, security.tls_key or None)
     except (OSError, ssl.SSLError) as error:
         raise ConfigError(f"cannot use security.tls_certificate '{security.tls_certificate}': {error}") from None
-    return context
 
 
 def _read_token(config: Config) -> str | None:

@@ -6,6 +6,7 @@ parts. Does not know: what is done with them.
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass
 
 from app.config import Config
@@ -31,6 +32,8 @@ class Services:
     metrics: Metrics
     open_model: OpenModel
     loudspeaker: LocalLoudspeaker
+    tls: ssl.SSLContext | None = None
+    """Of the TCP port; one for as long as it is open."""
 
 
 def limits_of(config: Config) -> Limits:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import ssl
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +111,36 @@ def test_a_token_can_be_added_and_what_needs_a_restart_is_named(tmp_path: Path) 
             async with Client(daemon) as client:
                 await client.say("describe")
                 assert await client.until_closed() == 4401
+
+    play(scenario())
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_a_renewed_certificate_is_taken_over(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+
+    def renew() -> None:
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+             "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)],
+            check=True, capture_output=True, timeout=60,
+        )  # fmt: skip
+
+    async def scenario() -> None:
+        renew()
+        files = {"tls_certificate": str(certificate), "tls_key": str(key)}
+        async with serving(settings(security=files), opener=fakes(ServedFakeEngine(), ServedFakeEngine())) as daemon:
+
+            async def shown() -> str:
+                return await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", daemon.server.port or 0))
+
+            assert await shown() == certificate.read_text()
+            renew()
+            same = (
+                f'[server]\nport = 0\nsocket = ""\n[security]\ntls_certificate = "{certificate}"\ntls_key = "{key}"\n'
+            )
+            assert await reload(daemon, tmp_path / "speakd.toml", same) == []
+            assert await shown() == certificate.read_text()
 
     play(scenario())
 
