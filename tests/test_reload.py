@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import ssl
 import subprocess
 from pathlib import Path
@@ -115,7 +114,6 @@ def test_a_token_can_be_added_and_what_needs_a_restart_is_named(tmp_path: Path) 
     play(scenario())
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
 def test_a_renewed_certificate_is_taken_over(tmp_path: Path) -> None:
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
 
