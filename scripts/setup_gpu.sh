@@ -14,6 +14,8 @@ gpu_kind() { # jetson, desktop, or nothing
     echo jetson
   elif compgen -G "$sysroot/dev/nvidia[0-9]*" >/dev/null; then
     echo desktop
+  elif [[ -e $sysroot/dev/dxg ]] && command -v nvidia-smi >/dev/null; then # Windows' Linux, whose GPU may be another's
+    echo desktop
   fi
 }
 

@@ -108,6 +108,15 @@ def test_a_desktop_gets_tensorrt_and_the_other_onnxruntime(machine: Machine) -> 
     ]
 
 
+def test_windows_linux_is_a_desktop_where_nvidias_driver_is(machine: Machine) -> None:
+    machine.file("dev/dxg")
+    assert machine.run("gpu_ready && echo ready; gpu_kind") == "ready\n"
+    machine.command("bin/nvidia-smi", "#!/bin/bash\necho '| NVIDIA-SMI 580.1  CUDA Version: 13.0  |'\n")
+    (machine.home / "has-tensorrt").touch()
+    machine.run("! gpu_ready; install_gpu; gpu_ready")
+    assert machine.calls[0] == "pip install --editable /checkout[tensorrt]"
+
+
 def test_a_driver_of_cuda_12_gets_its_own_tensorrt(machine: Machine) -> None:
     machine.driver("12.4")
     (machine.home / "has-tensorrt").touch()
