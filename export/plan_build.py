@@ -79,7 +79,7 @@ def build_plan(wish: PlanWish, builder: EngineBuilder, watcher: Watcher) -> tupl
         precision=precision,
     )  # fmt: skip
     cache = PlanCache(wish.cache)
-    with _storage(wish.cache), cache.alone(watcher.waiting):
+    with _storage(wish.cache), cache.alone(watcher.waiting, watcher.stopping):
         there = None if wish.again else _there(wish, key)
         if there is not None:
             return there, False

@@ -12,16 +12,18 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 import msgspec
 
 from engines.plan_files import Plan, plans
 from engines.plan_set import PlanKey
 from export.errors import BuildError
+from export.plan_progress import StoppedError
 
 _BUILDING: Final = ".building."
 _OLD: Final = ".old."
@@ -29,6 +31,7 @@ _TIMING: Final = "timing."
 _HISTORY: Final = "builds.json"
 _FAILED: Final = "failed."
 _KEPT_BUILDS: Final = 32
+_LOOK_EVERY_S: Final = 0.1
 GUESS_S: Final = 120.0
 GUESS_S_PER_MB: Final = 0.3
 """A guess for a device that has not built anything yet, by the size of the checkpoint; no build was measured yet."""
@@ -59,14 +62,18 @@ class PlanCache:
             ) from error
 
     @contextmanager
-    def alone(self, waiting: Callable[[], None]) -> Iterator[None]:
-        """Nobody else builds here meanwhile; `waiting` is called where somebody does, until he is done."""
+    def alone(self, waiting: Callable[[], None], stopping: Callable[[], bool]) -> Iterator[None]:
+        """Nobody else builds here meanwhile; `waiting` is called where somebody does, until he is done.
+
+        Raises `StoppedError` when it is to stop by then.
+        """
         with (self.folder / ".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not _locked(file):
                 waiting()
-                fcntl.flock(file, fcntl.LOCK_EX)
+                while not _locked(file):  # a call that waits itself would go on waiting after Ctrl-C
+                    if stopping():
+                        raise StoppedError
+                    time.sleep(_LOOK_EVERY_S)
             self._clean()
             yield
 
@@ -160,6 +167,15 @@ class PlanCache:
         for path in self.folder.iterdir():
             if path.name.startswith((_BUILDING, _OLD)):
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _locked(file: TextIO) -> bool:
+    """Whether the lock could be had at once."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _to_disk(path: Path) -> None:

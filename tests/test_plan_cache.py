@@ -12,6 +12,7 @@ import pytest
 from engines.plan_files import Plan, plans, read_plan_set
 from export.errors import BuildError
 from export.plan_cache import GUESS_S, GUESS_S_PER_MB, BuildRecord, PlanCache
+from export.plan_progress import StoppedError
 from tests.plan_cache import KEY, SIZES, write_plan
 
 RECORD = BuildRecord(
@@ -26,8 +27,11 @@ class Gate:
     held: object
     waited: int = 0
 
-    def open(self) -> None:
+    def note(self) -> None:
         self.waited += 1
+
+    def open(self) -> None:
+        self.note()
         fcntl.flock(self.held, fcntl.LOCK_UN)  # type: ignore[arg-type]
 
 
@@ -36,10 +40,18 @@ def test_a_second_builder_waits_for_the_first(tmp_path: Path) -> None:
     with (tmp_path / ".lock").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         gate = Gate(other)
-        with cache.alone(gate.open):
+        with cache.alone(gate.open, lambda: False):
             assert gate.waited == 1
-    with cache.alone(gate.open):
+    with cache.alone(gate.open, lambda: False):
         assert gate.waited == 1
+
+
+def test_who_waits_for_another_build_can_be_stopped(tmp_path: Path) -> None:
+    cache, asked = PlanCache(tmp_path), Gate(None)
+    with cache.alone(lambda: None, lambda: False):
+        with pytest.raises(StoppedError), cache.alone(asked.note, lambda: True):
+            pytest.fail("somebody else builds")
+        assert asked.waited == 1
 
 
 def test_a_plan_is_published_whole_over_an_old_one(tmp_path: Path) -> None:
@@ -62,7 +74,7 @@ def test_a_builder_that_dies_leaves_nothing_but_the_old_plan(tmp_path: Path) -> 
     (tmp_path / ".old.a" / "engine").write_bytes(b"old")  # it died between the two renames
     (tmp_path / ".old.b").mkdir()
     (tmp_path / "b").mkdir()
-    with cache.alone(lambda: None):
+    with cache.alone(lambda: None, lambda: False):
         assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "a", "b"]
     assert (tmp_path / "a" / "engine").read_bytes() == b"old"
 
