@@ -202,7 +202,7 @@ class Build:
                 Side(sessions=reference, choice=self._choice, weights=self._graphs / WEIGHTS),
                 Side(sessions=built, choice=self._choice, weights=self._plan / TABLES),
                 manifest, probe, self._wish.sizes,
-                f"ONNX Runtime {ort.__version__} on the CPU, the same graphs", self._progress.advance,
+                f"ONNX Runtime {ort.__version__} on the CPU, the same graphs", self._progress.go_on,
             )  # fmt: skip
         if not found.passed:
             raise BuildError(
@@ -221,14 +221,13 @@ class _Weights:
         self._progress = progress
 
     def stage(self, name: str, total_bytes: int) -> Callable[[int], None]:
-        """Only the stage that writes the weights counts: it is the longest."""
+        """Only the stage that writes the weights counts: it is the longest. Any may be stopped."""
         done = 0
 
         def advance(count: int) -> None:
             nonlocal done
             done += count
-            if name == "weights":
-                self._progress.advance(done / max(total_bytes, 1))
+            self._progress.go_on(done / max(total_bytes, 1) if name == "weights" else 0.0)
 
         return advance
 

@@ -59,6 +59,11 @@ class BuildProgress:
         self._tell()
         return not self._stopping()
 
+    def go_on(self, done: float) -> None:
+        """As `advance`. Raises `StoppedError` where it says not to go on."""
+        if not self.advance(done):
+            raise StoppedError
+
     @property
     def elapsed_s(self) -> float:
         """Since the build began."""

@@ -45,7 +45,7 @@ class Diary:
         self.waited += 1
 
     def _stopping(self) -> bool:
-        return bool(self.states) and bool(self._stop_at) and self.states[-1].stage == self._stop_at
+        return [state.stage for state in self.states].count(self._stop_at) > 1  # it has begun, and goes on
 
     def _clock(self) -> float:
         return float(len(self.states))
@@ -193,9 +193,9 @@ def test_engines_that_speak_otherwise_are_not_used(wish: PlanWish) -> None:
 @pytest.mark.parametrize("stage", ["weights", "engine codec", "engine talker", "verification"])
 def test_a_build_can_be_stopped(wish: PlanWish, stage: str) -> None:
     with pytest.raises(StoppedError):
-        build(wish, None, Diary(stop_at=stage))
-    assert not list(plans(wish.cache))
-    assert left_in(wish.cache) == set()
+        build(wish, None, diary := Diary(stop_at=stage))
+    assert diary.states[-1].stage == stage, "at once, not when it is through"
+    assert (list(plans(wish.cache)), left_in(wish.cache)) == ([], set())
 
 
 def test_what_failed_is_not_tried_again_unasked(wish: PlanWish) -> None:
