@@ -28,7 +28,7 @@ from export.build_door import EngineBuilder, load_builder
 from export.errors import BuildError, ExportError
 from export.plan_build import Watcher, build_plan
 from export.plan_choice import USUAL_SHAPE, PlanWish
-from export.plan_progress import BuildState
+from export.plan_progress import BuildState, StoppedError
 from export.tensorrt import FrameShape
 
 _TELL_EVERY: Final = 0.005
@@ -213,8 +213,11 @@ class JsonTeller:
         self._say(error=error)
 
     def _say(self, **fields: object) -> None:
-        sys.stdout.write(msgspec.json.encode(fields).decode() + "\n")
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(msgspec.json.encode(fields).decode() + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:  # or it would be taken for a failure to write the plan, and remembered as one
+            raise StoppedError from None
 
 
 def time_left(state: BuildState) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
 import threading
+from io import StringIO
 from pathlib import Path
 
 import msgspec
@@ -89,6 +91,25 @@ def test_a_build_says_where_to_write_why_it_died(
     Path(failure).write_text("it was killed")
     with pytest.raises(BuildError, match=r"it failed before and is not tried again unasked \(it was killed\)"):
         build_or_list(arguments, fake_build.load)
+
+
+class Gone(StringIO):
+    """Standard output that nobody reads any more, but for the first line."""
+
+    def flush(self) -> None:
+        if self.getvalue().count("\n") > 3:
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+def test_a_reader_that_has_gone_ends_the_build_and_is_no_failure_of_it(
+    tiny_bundle: Path, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_command, "_stop_on_signals", threading.Event)
+    monkeypatch.setattr(sys, "stdout", Gone())
+    words = ["--checkpoint", str(tiny_checkpoint), "--cache", str(tmp_path), "--precision", "fp16", "--json"]
+    with pytest.raises(StoppedError):
+        build_or_list(parser().parse_args(["build", str(tiny_bundle), *words]), fake_build.load)
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
 def test_more_slots_than_plans_hold_is_told_the_daemon_too(
