@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -32,6 +33,8 @@ _END_S: Final = 0.5
 _NICENESS: Final = 10
 _DISPENSABLE: Final = "800"
 """For the kernel, where memory runs out: this process before the daemon."""
+_FATAL: Final = frozenset({signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS})
+"""What a builder dies of, and will again; other signals come from people, or with the daemon's own end."""
 _log: Final = structlog.stdlib.get_logger("speakd")
 
 
@@ -103,7 +106,7 @@ class PlanBuilder:
             return True
         reason = _reason(last, code)
         _log.error("no TensorRT plan could be built; speaking without", bundle=bundle, error=reason)
-        if code < 0 and failure:  # it cannot have told so itself
+        if -code in _FATAL and failure:  # it cannot have told so itself
             await in_thread("plans", lambda: _remember(Path(failure), reason))
         return False
 

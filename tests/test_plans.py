@@ -212,14 +212,17 @@ def test_what_the_builder_writes_is_understood(script: str, good: bool) -> None:
     play(scenario())
 
 
-def test_a_builder_that_is_killed_is_remembered_by_who_saw_it_die(tmp_path: Path) -> None:
-    """The kernel's doing, where memory runs out: otherwise every start of the daemon would wait for it anew."""
+@pytest.mark.parametrize(("number", "remembered"), [(9, True), (11, True), (1, False), (15, False)])
+def test_a_builder_that_is_killed_is_remembered_by_who_saw_it_die(
+    tmp_path: Path, number: int, remembered: bool
+) -> None:
+    """By the kernel, where memory runs out: otherwise every start of the daemon would wait for it anew."""
     failure = tmp_path / "failed.x"
     dies = f"""
 import json, os
 print(json.dumps({{"failure": {str(failure)!r}}}), '{{"stage":"engine talker","fraction":0.5,"told":""}}', sep="\\n")
 os.sys.stdout.flush()
-os.kill(os.getpid(), 9)
+os.kill(os.getpid(), {number})
 """
 
     async def scenario() -> None:
@@ -227,7 +230,8 @@ os.kill(os.getpid(), 9)
         assert not await builder.build("/voices/x")
 
     play(scenario())
-    assert "ended by signal 9, most likely since memory ran out" in failure.read_text()
+    assert failure.exists() == remembered
+    assert not remembered or f"ended by signal {number}, most likely since memory ran out" in failure.read_text()
 
 
 def test_a_builder_ends_with_its_daemon(tmp_path: Path) -> None:
