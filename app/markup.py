@@ -33,7 +33,9 @@ _TABLE_EDGE: Final = re.compile(r"\A\s*\|\s*|\s*\|\s*\Z")
 _TABLE: Final = re.compile(r"\s*\|[\s|:-]*")
 _LINK_IN_ANGLES: Final = re.compile(r"<(?:mailto:)?([^<>\s]{1,2000}(?:://|@)[^<>\s]{1,2000})>")
 _TAG: Final = re.compile(
-    r"</?(?:b|i|u|em|strong|p|br|div|span|a|h[1-6]|ul|ol|li|code|pre|sub|sup|small|hr)\b[^<>]{0,200}>"
+    r"</?(?:b|i|u|em|strong|p|br|div|span|a|h[1-6]|ul|ol|li|dl|dt|dd|code|pre|kbd|samp|var|sub|sup|small|hr|img|mark"
+    r"|del|ins|abbr|blockquote|cite|table|thead|tbody|tr|td|th|details|summary|section|font|center|think|speak|break"
+    r"|prosody|emphasis)\b[^<>]{0,200}>"
 )
 _ENTITY: Final = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|mdash|ndash|hellip|deg|#\d{2,5});")
 _MAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")

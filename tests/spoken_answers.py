@@ -97,6 +97,8 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         "Bake at 400\u00baF, not at 180\u00ba or 20 \u02daC.": (
             "Bake at four hundred degrees Fahrenheit, not at one hundred eighty degrees or twenty degrees Celsius."
         ),
+        "<speak>Wait<break time='500ms'/> there.</speak>": "Wait there.",
+        "Press <kbd>Tab</kbd> if x<y or <table><tr><td>a": "Press Tab if x less than y or a",
         "2/3rds of it, 1/4th of that": "two thirds of it, one quarter of that",
         "A high of 12C, a low of 3C.": "A high of twelve degrees Celsius, a low of three degrees Celsius.",
         "Go to **Settings** > **Privacy & Security** > About.": "Go to Settings, Privacy and Security, About.",
