@@ -113,4 +113,14 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         "It leaves at 7:45a and lands 11:10p.": "It leaves at seven forty five AM and lands eleven ten PM.",
         "a V8 engine, v2 of it": "a V eight engine, version two of it",
     },
+    "formulas": {
+        "So $E = mc^2$ and $$\\frac{a}{b}$$.": "So E equals mc squared and a over b.",
+        "\\(x = \\frac{-b \\pm \\sqrt{b^2 - 4ac}}{2a}\\)": (
+            "x equals minus b plus or minus square root of b squared minus four a c over two a"
+        ),
+        "Since $2x = 6$, $x_1 = 3$ at $90^\\circ$.": "Since two x equals six, x one equals three at ninety degrees.",
+        "It costs $5 and then $10, $AAPL and $TSLA.": (
+            "It costs five dollars and then ten dollars, dollar AAPL and dollar TSLA."
+        ),
+    },
 }

@@ -1,0 +1,59 @@
+"""Formulas as language models write them, between the marks of LaTeX, become signs and words.
+
+Purpose: the marks go, commands become the signs or words that the rules of English read.
+Knows: the marks, and the commands of school mathematics. Does not know: how signs and numbers are said.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from app.spans import SpannedText
+
+_SENTENCE: Final = r"(?<![\\\w])[a-z']+[,;:]?\s[a-z']+(?!\w)"
+"""Two plain words: between dollars these are prices, not a formula."""
+FORMULA: Final = re.compile(
+    r"\\\((?P<round>[^\n]{1,300}?)\\\)|\\\[(?P<square>.{1,300}?)\\\]"
+    rf"|\$\$(?![^$]{{0,300}}{_SENTENCE})(?P<block>[^$]{{1,300}})\$\$"
+    rf"|(?<![\w$\\])\$(?P<inline>(?=[^\s$\d]|\d+[a-z]* ?[=^\\+])(?![^$\n]{{0,200}}{_SENTENCE})"
+    r"[^$\n]{0,200}(?<=[^\s$]))\$(?! ?\d|\w)",
+    re.DOTALL,
+)
+_ARGUMENT: Final = r"\{([^{}]{0,100})\}"
+_FRACTION: Final = re.compile(rf"\\[dt]?frac ?{_ARGUMENT} ?{_ARGUMENT}")
+_ROOT: Final = re.compile(rf"\\sqrt ?{_ARGUMENT}")
+_PLAIN: Final = re.compile(rf"\\(?:text|math[a-z]{{2,4}}|operatorname) ?{_ARGUMENT}")
+_POWER: Final = re.compile(r"\^(?:\{([23])\}|([23])(?!\d))")
+_COMMAND: Final = re.compile(r"\\([A-Za-z]+) ?")
+_DEGREE: Final = re.compile(r"\^ ?(?:\\circ|\{\\circ\})")
+_PRODUCT: Final = re.compile(r"(?<=\d)[a-z]{1,3}(?![a-z])")
+"""Letters close behind a number are unknowns, not a unit: 4ac."""
+_GAP: Final = re.compile(r"\\[,;:! \\{}]|[{}]")
+_SIGNS: Final = {
+    "times": "\u00d7", "cdot": "\u00d7", "div": "\u00f7", "pm": "\u00b1", "le": "\u2264", "leq": "\u2264",
+    "ge": "\u2265", "geq": "\u2265", "ne": "\u2260", "neq": "\u2260", "approx": "\u2248", "to": "\u2192",
+    "rightarrow": "\u2192", "infty": "\u221e", "circ": "\u00b0", "left": "", "right": "", "quad": "", "qquad": "",
+    "lt": "<", "gt": ">", "ldots": "\u2026", "cdots": "\u2026", "dots": "\u2026", "int": "integral", "boxed": "",
+    "displaystyle": "",
+}  # fmt: skip
+
+
+def speak_formulas(text: SpannedText) -> SpannedText:
+    """Text whose formulas have no marks of LaTeX left."""
+    return text.sub(FORMULA, _formula) if "\\" in text.text or "$" in text.text else text
+
+
+def _formula(found: re.Match[str]) -> str:
+    text = next(group for group in found.groups() if group is not None)
+    for _ in range(2):  # one inside the other
+        text = _PLAIN.sub(r" \1 ", text)
+        text = _ROOT.sub(" \u221a\\1 ", _FRACTION.sub(r" \1 over \2 ", text))
+    text = _PRODUCT.sub(lambda letters: f" {' '.join(letters.group())}", _DEGREE.sub("\u00b0", text))
+    text = _POWER.sub(lambda power: "\u00b2" if "2" in power.group() else "\u00b3", text)
+    text = (
+        _COMMAND.sub(lambda command: f" {_SIGNS.get(command[1], command[1])} ", text)
+        .replace("_", " ")
+        .replace("-", "\u2212")
+    )
+    return " ".join(_GAP.sub(" ", text).split())
