@@ -84,7 +84,11 @@ CLOCK_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![\w.,])(?P<minutes>\d{1,3})m(?= (?:timer|alarm)\b)", lambda f: _amount(f["minutes"], "minute")),
     Rule(r"(?<![\w.:])(?P<minutes>\d{1,3}):(?P<seconds>[0-5]\d)(?= (?:left(?! turn)|remaining)\b)", _left),
     Rule(r"(?<=\b[Nn]oon)[-\u2013](?=\d)|(?<=\b[Mm]idnight)[-\u2013](?=\d)", " to "),
-    Rule(r"(?<=\d:\d\d) ?[-\u2013] ?(?=\d{1,2}:\d\d)", " to "),
+    Rule(r"(?<=\d:\d\d) ?[-\u2013] ?(?=\d{1,2}(?::\d\d|[\s,;)]|\.?$| ?[ap]\.?m\b))", " to "),
+    Rule(
+        r"(?<![\w.,:/$-])(?P<low>1?\d) ?[-\u2013] ?(?=\d{1,2}:[0-5]\d(?![\d:]))",
+        lambda f: f"{numbers.cardinal(f['low'])} to ",
+    ),
     Rule(r"(?<![\w.:])(?P<low>1?\d) ?[-\u2013] ?(?P<high>1?\d) ?(?P<half>[aApP])(?:\.[mM]\.?|[mM]\b)", _hours),
     Rule(rf"(?<![\w.:])(?P<hour>1?\d)\.(?P<minute>[0-5]\d)(?P<second>(?!)x)?{_HALF}(?!\w)", _clock),
     Rule(rf"(?<![\w.:])(?P<hour>\d{{1,2}}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?{_HALF}?(?![\w:])", _clock),

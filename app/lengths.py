@@ -88,6 +88,7 @@ FRACTION_RULES: Final[tuple[Rule, ...]] = (
 )
 """Tried before fractions are words."""
 LENGTH_RULES: Final[tuple[Rule, ...]] = (
+    Rule(r"(?<=\d[\"\u201d\u2033]) ?[x\u00d7] ?(?=\d)", " by "),
     Rule(
         rf"(?<![\w.])(?P<feet>\d{{1,3}}){_FOOT_MARK} ?(?P<inches>\d{{1,2}}){_INCH_MARK}",
         _height,

@@ -45,7 +45,8 @@ UNITS: Final = {
     "g/cm\u00b3": "gram per cubic centimeter", "mg/dL": "milligram per deciliter", "mg/L": "milligram per liter",
     "bpm": "beat per minute", "BPM": "beat per minute", "fl oz": "fluid ounce", "fl. oz": "fluid ounce",
     "mmHg": "millimeters of mercury", "kt": "knot", "kts": "knot", "dpi": "dot per inch", "MP": "megapixel",
-    "Ah": "amp hour", "m/s^2": "meter per second squared", "kg/m^3": "kilogram per cubic meter", "m^2": "square meter",
+    "Ah": "amp hour", "c.": "cup", "m/s^2": "meter per second squared", "kg/m^3": "kilogram per cubic meter",
+    "m^2": "square meter",
     "km^2": "square kilometer", "cm^2": "square centimeter", "m^3": "cubic meter", "cm^3": "cubic centimeter",
 }  # fmt: skip
 _IRREGULAR: Final = {"foot": "feet", "inch": "inches"}
@@ -55,7 +56,7 @@ _UNCHANGED: Final = frozenset({
 })  # fmt: skip
 AMBIGUOUS_UNITS: Final = frozenset({
     "in", "t", "us", "bar", "ha", "ac", "pt", "s", "m", "h", "g", "l", "N", "J", "V", "W", "L", "min",
-    "sec", "cal", "gal", "ms", "mi",
+    "sec", "cal", "gal", "ms", "mi", "c.",
 })  # fmt: skip
 """Also words or letters: taken as units only close behind a number, and never before a capital."""
 SHORTENED_UNITS: Final = frozenset({
@@ -63,7 +64,7 @@ SHORTENED_UNITS: Final = frozenset({
     "yr", "yrs", "wk", "wks", "mo", "mos", "cal", "sq ft", "yds",
     "gals", "qt", "qts", "tsps", "Tsp", "tbsps", "Tbsp", "doz", "pkg", "pkgs", "sq. ft", "sq mi", "sq. mi", "cu ft",
     "cu. ft",
-    "fl oz", "fl. oz",
+    "fl oz", "fl. oz", "c.",
 })  # fmt: skip
 """Written with a dot by some people; behind other units a dot is the sentence's."""
 LETTER_UNITS: Final = frozenset({"in", "us", "t"})

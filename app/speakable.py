@@ -18,7 +18,7 @@ _UNDECOMPOSED: Final = {
     "\u00df": "ss", "\u00e6": "ae", "\u0153": "oe", "\u00f8": "o", "\u0142": "l", "\u0111": "d", "\u00fe": "th",
     "\u00f0": "th", "\u0131": "i", "\u017f": "s",
 }  # fmt: skip
-_APOSTROPHE: Final = re.compile("(?<=[^\\W_])[\u2019\u02bc\u2032\u00b4`](?=[^\\W_])")
+_APOSTROPHE: Final = re.compile("(?<=[^\\W_])[\u2018\u2019\u02bb\u02bc\u2032\u00b4`](?=[^\\W_])")
 _DOTS: Final = re.compile("\\.{2,}|\u2026")
 _LAST_DOTS: Final = re.compile("(?:\\.{2,}|\u2026)(?=[\\s'\"\u201d\u2019)\\]]*\\Z)")
 _OTHER: Final = re.compile(r"[^a-zA-Z',.?!;:\s]")

@@ -123,4 +123,11 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
             "It costs five dollars and then ten dollars, dollar AAPL and dollar TSLA."
         ),
     },
+    "spans of time, sheets and cups": {
+        "It is 5-6:30pm, then 11:30-12.": "It is five to six thirty PM, then eleven thirty to twelve.",
+        "9\u201310:30 AM and 5:30-6pm": "nine to ten thirty AM and five thirty to six PM",
+        'an 8"x10" sheet, 12" x 18"': "an eight inch by ten inches sheet, twelve inches by eighteen inches",
+        "2 c. flour and 1/2 c. sugar": "two cups flour and one half cup sugar",
+        "Page 5 c. Then": "Page five c. Then",
+    },
 }

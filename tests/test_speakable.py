@@ -38,6 +38,7 @@ ALLOWED = re.compile(r"(?:[A-Za-z']+(?:[,.?!;:]? [A-Za-z']+)*[,.?!;:])?")
         ("--- !", ""),
         ("", ""),
         ("cut at a clause,", "cut at a clause,"),
+        ("Hawai\u02bbi, Hawai\u2018i", "Hawai'i, Hawai'i."),
         ("eggs (a dozen)", "eggs, a dozen."),
         ("call foo()", "call foo."),
         ("he said (\u201cyes\u201d).", "he said, yes."),
