@@ -214,13 +214,17 @@ class SpeakerSink:
         self._playhead.writing(lead_in)
         output.silence(lead_in)
         block = self._at_voice_rate(held_ms)
+        starved = False
         while not self._cut:
             pcm = self._buffer.take_nowait(block)
             if pcm is None:
                 self._buffer.wait_for(start)
-                self._playhead.starved()
+                starved = True
                 block = self._at_voice_rate(held_ms)
                 continue
+            if starved and len(pcm):  # no sound is missed where only the end comes late
+                self._playhead.starved()
+            starved = False
             block = max(1, self._at_voice_rate(_BLOCK_MS))
             last = not len(pcm)
             samples = output.convert(pcm, last=last)

@@ -237,6 +237,30 @@ def test_gaps_are_counted_by_the_clock() -> None:
     assert playhead.gap_ms == pytest.approx(300.0)
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_an_end_that_comes_late_is_no_gap(monkeypatch: pytest.MonkeyPatch, more: int) -> None:
+    async def scenario() -> None:
+        dry = threading.Event()
+        wait_for = PlaybackBuffer.wait_for
+
+        def note(buffer: PlaybackBuffer, samples: int) -> None:
+            if system.stream.samples.any():
+                dry.set()
+            wait_for(buffer, samples)
+
+        monkeypatch.setattr(PlaybackBuffer, "wait_for", note)
+        now, system = [0.0], FakeSystem()
+        sink = SpeakerSink(RATE, PlaybackConfig(), system=lambda: system, clock=lambda: now[0], eager=True)
+        await sink.write(sine(2))
+        await turn_until(dry.is_set)
+        now[0] = 5.0
+        await write_frames(sink, more)
+        await sink.finish()
+        assert sink.statistics().underruns == more
+
+    run(scenario())
+
+
 def test_the_buffer_is_bounded_and_in_order() -> None:
     buffer = PlaybackBuffer(100)
     assert buffer.put(np.arange(99, dtype=np.float32))
