@@ -19,6 +19,7 @@ from app.block import HEADER
 from app.client_places import SPEAK_PATH
 from app.messages import (
     PROTOCOL,
+    Cancel,
     ContextDone,
     ContextStart,
     ContextStarted,
@@ -47,6 +48,7 @@ _PIECE: Final = 8192
 """Characters of one message."""
 _PATIENCE_S: Final = 1.0
 """A daemon that does not greet us by then is not waited for."""
+_LAST_WORD_S: Final = 0.5
 
 
 async def find_daemon(wishes: Wishes) -> SmallWebSocket | None:
@@ -148,8 +150,10 @@ class RemoteSession:
             if not self._cancelled:
                 await self._sink.abort()
                 raise
-            self.report.outcome = End.CANCELLED
             await self._sink.stop()
+            if self._wishes.stats:
+                await self._hear_out()
+            self.report.outcome = End.CANCELLED
         except BaseException:
             await self._sink.abort()
             raise
@@ -240,6 +244,21 @@ class RemoteSession:
         if failed is not None:
             raise SpeechError(failed.message)
 
+    async def _hear_out(self) -> None:
+        """What it came to until it was cancelled, if the daemon says so soon."""
+        with contextlib.suppress(SpeechError, asyncio.TimeoutError, TimeoutError):
+            await self._socket.send(print_message(Cancel(context=_CONTEXT)))
+            await asyncio.wait_for(self._last_word(), _LAST_WORD_S)
+
+    async def _last_word(self) -> None:
+        while True:
+            message = await self._socket.receive()
+            event = parse_server(message) if isinstance(message, str) else None
+            if isinstance(event, ContextDone):
+                self._account(event)
+            if isinstance(event, (ContextDone, Error)):  # an error where it is done already
+                return
+
     async def _sound(self, pcm: Pcm) -> None:
         if not len(pcm):
             return
@@ -253,7 +272,7 @@ class RemoteSession:
     def _account(self, event: ContextDone) -> None:
         self.report.frames += event.frames
         self.report.compute_ms += event.engine_ms
-        if event.outcome == "cancelled":  # not by us: whoever cancels hears no more
+        if event.outcome == "cancelled" and not self._cancelled:
             raise SpeechError("the daemon was stopped before all was spoken; speak it again")
         if event.outcome == "limit" or not self._another:  # being left alone is no failure
             self.report.outcome = max(self.report.outcome, End(event.outcome), key=SEVERITY.index)

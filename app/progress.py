@@ -55,4 +55,5 @@ class Progress:
         audio_s = self._report.samples / self._sample_rate_hz
         if not audio_s:
             return "waiting for text"
-        return f"{audio_s:.1f} s of sound, {self._report.segments} segments · Ctrl-C stops"
+        segments = f", {self._report.segments} segments" if self._report.segments else ""  # a daemon does not say
+        return f"{audio_s:.1f} s of sound{segments} · Ctrl-C stops"

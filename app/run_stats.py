@@ -41,7 +41,7 @@ def print_stats(report: SessionReport, sink: Sink, info: VoiceInfo, seed: int, s
         "compute_s": round(compute_s, 3),
         "rtf": round(compute_s / audio_s, 4) if audio_s else None,
         "frames": report.frames,
-        "segments": report.segments,
+        "segments": report.segments or None,  # a daemon does not say
         "seed": seed,
     }
     if isinstance(sink, SpeakerSink):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -97,15 +98,20 @@ def test_it_is_interrupted(socket: Path, bundle: Path) -> None:
         engine = ServedFakeEngine(hold=True)
         config = settings(voice={"bundle": str(bundle)}, server={"socket": str(socket)})
         async with serving(config, engine):
-            sink, wish = ListSink(), wishes(bundle)
-            session = RemoteSession(await connected(wish), sink, wish, 3, fast=False)
-            running = asyncio.ensure_future(session.run(texts("abc")))
-            await turn_until(lambda: engine.started and engine.started[0].text_ended)
-            session.cancel()
-            session.cancel()
-            assert (await running).outcome is End.CANCELLED
-            assert sink.ended == ["stop"]
-            await turn_until(lambda: engine.started[0].cancelled)
+            for count, stats in enumerate((False, True), 1):
+                sink, wish = ListSink(), replace(wishes(bundle), stats=stats)
+                session = RemoteSession(await connected(wish), sink, wish, 3, fast=False)
+                running = asyncio.ensure_future(session.run(texts("abc")))
+                await turn_until(partial(lambda count: len(engine.started) == count, count))
+                await turn_until(lambda: engine.started[-1].text_ended)
+                engine.started[-1].sound(2)
+                await turn_until(partial(lambda sink: sink.blocks, sink))
+                session.cancel()
+                session.cancel()
+                report = await running
+                assert (report.outcome, report.frames) == (End.CANCELLED, 3 if stats else 0)
+                assert sink.ended == ["stop"]
+                await turn_until(lambda: engine.started[-1].cancelled)
 
     play(scenario())
 
