@@ -16,7 +16,7 @@ import msgspec
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
-from app.executor import BoundedExecutor
+from app.executor import BoundedExecutor, ExecutorClosedError, ExecutorFullError
 from app.voices import VoiceTable
 
 _PAGE: Final = Path(__file__).with_name("page.html")
@@ -59,6 +59,13 @@ async def answer(path: str, sources: Sources) -> Response:
     """The answer to GET `path`."""
     if (now := at_once(sources).get(path)) is not None:
         return now()
+    try:
+        return await _page_of(path, sources)
+    except (ExecutorFullError, ExecutorClosedError) as error:
+        return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error), {"Retry-After": "1"})
+
+
+async def _page_of(path: str, sources: Sources) -> Response:
     if path == "/metrics":
         sources.before_metrics()
         return _response(HTTPStatus.OK, _METRICS, await sources.pool.run(sources.metrics))

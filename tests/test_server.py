@@ -144,6 +144,23 @@ def test_a_message_too_big() -> None:
     play(scenario())
 
 
+def test_more_askers_than_the_pool_holds_are_told_to_come_again(capfd: pytest.CaptureFixture[str]) -> None:
+    async def scenario() -> None:
+        gate = threading.Event()
+        async with serving(settings(), ServedFakeEngine()) as daemon:
+            held = [daemon._figures.submit(gate.wait) for _ in range(9)]
+            for path in ("/metrics", "/"):
+                status, head, body = await get(daemon, path)
+                assert (status, "try again in a moment" in body) == (503, True)
+                assert "Retry-After: 1" in head
+            gate.set()
+            await turn_until(lambda: all(one.done() for one in held))
+            assert (await get(daemon, "/metrics"))[0] == 200
+        assert "Traceback" not in capfd.readouterr().err
+
+    play(scenario())
+
+
 def test_an_idle_socket_and_a_dead_peer() -> None:
     async def scenario() -> None:
         config = settings(limits={"idle_s": 0.3, "ping_s": 600, "peer_timeout_s": 600})
