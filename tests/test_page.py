@@ -63,3 +63,19 @@ def test_the_page_writes_word_by_word(tmp_path: Path) -> None:
             assert [len(utterance.ids) for utterance in engine.started] == [2, 3]
 
     play(scenario(), 90)
+
+
+def test_a_long_text_without_spaces_is_spoken(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine(hold=True)
+        async with (
+            serving(settings(), engine) as daemon,
+            browsing(f"http://127.0.0.1:{daemon.server.port}/", tmp_path) as page,
+        ):
+            await page.until("document.body?.dataset.state === 'ready'")
+            await page.run("document.getElementById('text').value = '\u597d'.repeat(30000)")
+            await page.run("document.getElementById('speak').click()")
+            await turn_until(lambda: engine.started and engine.started[0].text_ended)
+            assert len(engine.started[0].ids) == 30_000
+
+    play(scenario(), 90)
