@@ -166,6 +166,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"\b24/7\b", "twenty four seven"),
     Rule(r"(?<![\w/])9/11(?![\w/])", "nine eleven"),
     Rule(r"\b50[/:-]50\b", "fifty fifty"),
+    Rule(r"(?<![\w/.])20/20(?! ?[\w/%])|(?<![\w/.])20/20(?= (?:vision|hindsight)\b)", "twenty twenty"),
     CONTINENTAL_RULE,
     *PLACE_RULES,
     *DATE_RULES,

@@ -15,6 +15,7 @@ from app.rules import Match, Rule
 CODE_WORDS: Final = frozenset({"code", "zip", "pin", "passcode", "password", "otp"})
 """Before a number these say that its digits count one by one, also over "is"."""
 _CODE: Final = "|".join(f"{word}|{word.capitalize()}|{word.upper()}" for word in sorted(CODE_WORDS))
+_CALL: Final = "[Cc]all(?:s|ed|ing)?|[Dd]ial(?:s|l?ed|l?ing)?"
 _LEAST_LOCAL: Final = 9
 """Digits of a telephone number that begins with the zero of its own country."""
 
@@ -43,7 +44,8 @@ PHONE_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![\w.-])\d{3}-\d{4}(?![\w-])|(?<![\w.])\d{3}-\d{2}-\d{4}(?![\w-])", _grouped),
     Rule(r"(?<![\w.])\d{3,4}(?:[ -]\d{4}){2,4}(?!\w)|(?<![\w.-])\d{1,12}(?:-\d{1,12}){2,6}(?![\w-])", _grouped),
     Rule(r"(?<![\w.,])(?:\(0\d{1,4}\)|0\d{1,4})(?: \d{3,8}){1,3}(?!\w|[.,]\d)", _local),
-    Rule(r"(?P<word>\b(?:[Cc]all|[Dd]ial) )(?P<digits>[1-9]11|112|999|988)(?![\w-]|[.,]\d)", _code),
+    Rule(rf"(?P<word>\b(?:{_CALL}) )(?P<digits>[1-9]11|112|999|988)(?![\w-]|[.,]\d)", _code),
+    Rule(r"(?P<word>)(?<![\w.,$])(?P<digits>911)(?= (?:calls?|callers?|operators?|dispatchers?)\b)", _code),
     Rule(
         rf"(?P<word>\b(?:{_CODE})(?: is|:)? )(?P<digits>\d{{3}}[ -]\d{{3}}|\d{{3,12}})(?![\w:-]|[.,]\d)",
         _code,

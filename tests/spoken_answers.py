@@ -78,6 +78,9 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         "the card ending in 4242, the year ending in 2024": (
             "the card ending in four two four two, the year ending in twenty twenty four"
         ),
+        "They called 911; the 911 operator has 20/20 vision.": (
+            "They called nine one one; the nine one one operator has twenty twenty vision."
+        ),
         "Meeting ID: 823 4567 8901": "Meeting ID: eight two three, four five six seven, eight nine zero one",
         "RSVP by 5/1, or before 12/25 if you must.": "RSVP by May first, or before December twenty fifth if you must.",
         "The 11/21 call has moved to 11/24.": "The November twenty first call has moved to November twenty fourth.",
