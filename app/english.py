@@ -162,10 +162,13 @@ _LAST_ROW: Final = 60
 _UNIT: Final = alternatives(UNITS)
 _SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
 
+_WITHIN: Final = Rule(r"\bw/in\b", "within")
 DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"\b24/7\b", "twenty four seven"),
     Rule(r"(?<![\w/])9/11(?![\w/])", "nine eleven"),
     Rule(r"\b50[/:-]50\b", "fifty fifty"),
+    _WITHIN,
+    Rule(r"(?<!\d )(?<![\w.])(?P<m>[Mm])in\. (?=\d)", lambda f: f"{f['m']}inimum "),
     Rule(r"(?<![\w/.])20/20(?! ?[\w/%])|(?<![\w/.])20/20(?= (?:vision|hindsight)\b)", "twenty twenty"),
     CONTINENTAL_RULE,
     *PLACE_RULES,
@@ -248,6 +251,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![\w.])(?:vs|VS)(?![\w.'-])|(?<=[\w)'\u2019] )v\.(?= [A-Z])", "versus"),
     Rule(r"\bc/o\b", "care of"),
     Rule(r"\bb/c\b", "because"),
+    _WITHIN,
     Rule(r"\bw/o\b", "without"),
     Rule(r"\bw/ ?(?=\w)", "with "),
     Rule(r"\band/or\b", "and or"),

@@ -25,6 +25,8 @@ _INCH_MARK: Final = "(?:\"|\u201d|\u2033|'')"
 _FOOT_MARK: Final = "['\u2019\u2032]"
 _QUOTES: Final = re.compile('"[0-9]+"|(?<![0-9])["\u201c\u201d]')
 """Numbers in quotes, and single marks; those behind a digit may be inches themselves."""
+_PRODUCT_FOLLOWS: Final = re.compile(r" (?:=|equals\b|is\b)")
+_SUM_BEFORE: Final = re.compile(r"(?:[=+\u2212\u00f7] ?|\b(?:[Ww]hat is|[Ww]hat['\u2019]s|[Cc]alculate|[Cc]ompute) )\Z")
 _PART: Final = r"(?:\d{1,3}[ -])?\d{1,2}/\d{1,2}"
 
 
@@ -77,7 +79,8 @@ def _inch_fraction(found: Match) -> str | None:
 
 
 def _area(found: Match) -> str:
-    small = found["gap"] and len(found["low"] + found["high"]) < 4
+    counted = _PRODUCT_FOLLOWS.match(found.string, found.end()) or _SUM_BEFORE.search(found.string, 0, found.start())
+    small = found["gap"] and (counted or len(found["low"] + found["high"]) < 4)
     unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
     by = "times" if small and not unit else "by"
     return f"{numbers.plain(found['low'])} {by} {numbers.plain(found['high'])}{unit}"

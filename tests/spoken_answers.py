@@ -133,4 +133,11 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         "2 c. flour and 1/2 c. sugar": "two cups flour and one half cup sugar",
         "Page 5 c. Then": "Page five c. Then",
     },
+    "sums and short words": {
+        "12 \u00d7 12 = 144, but a 48 x 36 board": (
+            "twelve times twelve equals one hundred forty four, but a forty eight by thirty six board"
+        ),
+        "What is 25 x 14?": "What is twenty five times fourteen?",
+        "min. 2 GB w/in 5 min. or so": "minimum two gigabytes within five minutes or so",
+    },
 }
