@@ -211,8 +211,9 @@ class Daemon:
                 skipped = await reload_services(self.services, self._file)
             with contextlib.suppress(OSError):  # somebody removed the file: nobody comes through it any more
                 await self.server.guard_unix()
-        except SpeechError as error:
-            _log.error("the configuration was refused; the old one stands", error=str(error))
+        except Exception as error:  # whatever it was: the service manager waits for a last word
+            unforeseen = not isinstance(error, SpeechError)
+            _log.error("the configuration was refused; the old one stands", error=str(error), exc_info=unforeseen)
             self.services.metrics.reloaded("refused")
             self.pulse.refused = str(error)
         else:

@@ -212,3 +212,21 @@ def test_sizes_that_do_not_fit_are_named() -> None:
     with pytest.raises(ConfigError, match=r"audio\.max_waiting is 3.*raise it"):
         check_sizes(broken(audio={"max_waiting": 3}))
     check_sizes(Config())
+
+
+def test_whatever_goes_wrong_the_service_manager_hears_a_last_word(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        file = tmp_path / "speakd.toml"
+        opener = fakes(ServedFakeEngine())
+
+        async def broken(bundle: str, config: Config, text: BoundedExecutor) -> VoiceModel:
+            if bundle.endswith("second"):
+                raise RuntimeError("nobody foresaw this")
+            return await opener(bundle, config, text)
+
+        async with serving(settings(), opener=broken, file=file) as daemon:
+            file.write_text('[voice]\nbundle = "second"\n[server]\nport = 0\nsocket = ""\n')
+            daemon.reload()
+            await turn_until(lambda: daemon.pulse.refused == "nobody foresaw this")
+
+    play(scenario(), 10.0)
