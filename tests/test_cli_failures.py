@@ -78,7 +78,6 @@ def test_a_reader_that_leaves_is_no_trouble(speak: Speak) -> None:
 def test_unknown_names_are_answered_with_the_known(speak: Speak) -> None:
     says(speak("-o", "a.wav", "--voice", "nobody", "Hi."), "nobody", "aiden")
     says(speak("-o", "a.wav", "--language", "klingon", "Hi."), "klingon", "english")
-    says(speak("-o", "a.wav", "--instruct", "Whisper.", "Hi."), "takes no --instruct")
     assert list(speak.folder.glob("a.wav*")) == []
 
 
