@@ -11,18 +11,16 @@ from typing import Final
 
 from app import numbers
 from app.lengths import is_length
-from app.measures import AMBIGUOUS_UNITS, LETTER_UNITS, SHORTENED_UNITS, UNITS, measure, plural
-from app.rules import ARTICLE, NUMBER, Match, Rule, alternatives, between
+from app.measures import AMBIGUOUS_UNITS, LETTER_UNITS, SHORTENED_UNITS, UNIT, UNITS, measure, plural
+from app.rules import ARTICLE, NUMBER, SIGN, Match, Rule, alternatives, between
 
 _NEXT_PHRASE: Final = re.compile(r"\s+(?:[A-Z]|(?:the|a|this|my|our)\b|\d)")
 _ONE_IN_FIVE: Final = re.compile(r"-\d")
 _NOUN: Final = re.compile(r" [a-z]")
 _EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head|seat|item|piece)"
-_UNIT: Final = alternatives(UNITS)
-_PER: Final = f"(?:/(?P<per>{_EACH}|{_UNIT}))?"
+_PER: Final = f"(?:/(?P<per>{_EACH}|{UNIT}))?"
 _BIG: Final = "(?: (?P<scale>thousand|million|billion|trillion)(?= ))?"
 AFTER: Final = r"(?=[\s,;:!?)-]|$)"
-_SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
 
 
 def _is_word(found: Match) -> bool:
@@ -75,15 +73,15 @@ LONE_RATE_RULE: Final = Rule(
 AMOUNT_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         rf"(?<![\w.])(?P<low>{NUMBER}) ?[-\u2013] ?(?P<high>{NUMBER})"
-        rf"(?P<gap> ?)(?P<unit>{_UNIT}){_PER}(?![\w/])(?:\.{AFTER})?",
+        rf"(?P<gap> ?)(?P<unit>{UNIT}){_PER}(?![\w/])(?:\.{AFTER})?",
         _measure_range,
     ),
     Rule(
-        rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER}|\.\d+){_BIG}(?P<gap>[ -]?)(?P<unit>{_UNIT})"
+        rf"{SIGN}(?<![\w.])(?P<number>{NUMBER}|\.\d+){_BIG}(?P<gap>[ -]?)(?P<unit>{UNIT})"
         rf"(?:(?P<slash>/)(?=\d)|{_PER}(?![\w/^\u00b2\u00b3])\.?{AFTER})",
         _measure,
     ),
     LONE_RATE_RULE,
-    Rule(rf"(?<=[a-z])/(?P<unit>{_UNIT})(?!\w)(?:\.{AFTER})?", lambda f: f" per {UNITS[f['unit']]}{_end(f)}"),
+    Rule(rf"(?<=[a-z])/(?P<unit>{UNIT})(?!\w)(?:\.{AFTER})?", lambda f: f" per {UNITS[f['unit']]}{_end(f)}"),
     Rule(rf"(?<=[a-z])/(?={_EACH}\b)", " per "),
 )

@@ -17,11 +17,11 @@ from app.amounts import AFTER, AMOUNT_RULES, LONE_RATE_RULE
 from app.clock import CLOCK_RULES
 from app.dates import DATE_RULES, DAY_NAME_RULES, DECADE_RULES, NAME_RANGES, SHORT_YEAR_RULES
 from app.lengths import AREA_RULE, FRACTION_RULES, LENGTH_RULES
-from app.measures import SCALES, UNITS, measure, plural
+from app.measures import SCALES, UNIT, UNITS, measure, plural
 from app.places import HEADING_RULES, PLACE_RULES
 from app.prices import CONTINENTAL_RULE, PRICE_RULES
 from app.roman import ROMAN_RULES
-from app.rules import ARTICLE, NUMBER, Match, Rule, alternatives, between, cased, kept_dot
+from app.rules import ARTICLE, NUMBER, SIGN, Match, Rule, alternatives, between, cased, kept_dot
 from app.telephone import PHONE_RULES
 
 
@@ -159,8 +159,6 @@ _AT_DEGREES: Final = re.compile(
 )
 _LAST_ROW: Final = 60
 """Of seats in an aeroplane, which are numbered like degrees: "go to 14C"."""
-_UNIT: Final = alternatives(UNITS)
-_SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
 
 _WITHIN: Final = Rule(r"\bw/in\b", "within")
 DIGIT_RULES: Final[tuple[Rule, ...]] = (
@@ -185,18 +183,18 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     *FRACTION_RULES,
     Rule(
         r"(?<![\w./])(?P<whole>\d{1,9})[ -](?P<top>\d{1,2})/(?P<bottom>\d{1,3})"
-        rf"(?: ?(?P<unit>{_UNIT}))?(?![\w/])",
+        rf"(?: ?(?P<unit>{UNIT}))?(?![\w/])",
         _mixed,
     ),
     Rule(
         r"(?<![\w./])(?P<top>\d{1,4})[/\u2044](?P<bottom>\d{1,4})(?:rds?\b|ths?\b)?"
-        rf"(?: (?P<unit>{_UNIT})\.?{AFTER})?(?![\w/])",
+        rf"(?: (?P<unit>{UNIT})\.?{AFTER})?(?![\w/])",
         _fraction,
     ),
     Rule(rf"(?<![\w.])(?P<top>\d{{1,3}}\.\d)/(?P<bottom>{_OUT_OF})(?![\w./])", _out_of),
     *LENGTH_RULES,
     Rule(r"\u00b0(?= ?[-\u2013] ?\d{1,3} ?\u00b0)", ""),
-    Rule(rf"{_SIGN}(?<![\w.,])(?P<number>\d{{1,3}}(?:\.\d)?)(?P<gap> ?)(?P<scale>[CF])(?!\w|['\u2019-])", _degrees),
+    Rule(rf"{SIGN}(?<![\w.,])(?P<number>\d{{1,3}}(?:\.\d)?)(?P<gap> ?)(?P<scale>[CF])(?!\w|['\u2019-])", _degrees),
     Rule(r"(?<![\w.])(?P<number>\d{1,4}\.\d{1,2}) ?A(?![\w'\u2019-])", _amps),
     Rule(r"(?<![\w.,])(?P<number>10{1,2}|1,?000|10,?000|100,?000)s (?=of\b)", _crowd),
     Rule(r"(?<![\w.,])(?P<tens>\d{1,2})-?(?P<end>ers?|ish)\b", _named),

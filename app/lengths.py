@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from app import numbers
-from app.measures import DIMENSIONS, UNITS, measure, plural
+from app.measures import DIMENSIONS, UNIT, UNITS, measure, plural
 from app.rules import ARTICLE, Match, Rule, alternatives, between
 
 _DIMENSION: Final = re.compile(rf" (?:{alternatives(DIMENSIONS)})\b")
@@ -20,7 +20,6 @@ _OF_LENGTH: Final = re.compile(
 )
 _BY: Final = re.compile(r"\d in\.? (?:by|x|\u00d7) $")
 _SIDE: Final = r"\d{1,5}(?:\.\d{1,3})?"
-_UNIT: Final = alternatives(UNITS)
 _INCH_MARK: Final = "(?:\"|\u201d|\u2033|'')"
 _FOOT_MARK: Final = "['\u2019\u2032]"
 _QUOTES: Final = re.compile('"[0-9]+"|(?<![0-9])["\u201c\u201d]')
@@ -113,6 +112,6 @@ LENGTH_RULES: Final[tuple[Rule, ...]] = (
 )
 AREA_RULE: Final = Rule(
     rf"(?<![\w.])(?P<low>{_SIDE})(?P<gap> ?)[x\u00d7](?P=gap)(?P<high>{_SIDE})"
-    rf"(?: ?(?P<unit>{_UNIT}))?(?!\w|\.\d|\^| to the)",
+    rf"(?: ?(?P<unit>{UNIT}))?(?!\w|\.\d|\^| to the)",
     _area,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from app.numbers import cardinal, decimal
+from app.rules import alternatives
 
 UNITS: Final = {
     "km": "kilometer", "m": "meter", "cm": "centimeter", "mm": "millimeter", "nm": "nanometer", "um": "micrometer",
@@ -49,6 +50,8 @@ UNITS: Final = {
     "m^2": "square meter",
     "km^2": "square kilometer", "cm^2": "square centimeter", "m^3": "cubic meter", "cm^3": "cubic centimeter",
 }  # fmt: skip
+UNIT: Final = alternatives(UNITS)
+"""Any of them, as an expression."""
 _IRREGULAR: Final = {"foot": "feet", "inch": "inches"}
 _UNCHANGED: Final = frozenset({
     "hertz", "kilohertz", "megahertz", "gigahertz", "percent", "per mille", "horsepower", "P S I", "R P M", "kelvin",

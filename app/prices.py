@@ -10,14 +10,13 @@ import re
 from typing import Final
 
 from app import numbers
-from app.measures import CURRENCIES, SCALES, UNITS, money
-from app.rules import ARTICLE, NUMBER, Match, Rule, alternatives, between
+from app.measures import CURRENCIES, SCALES, UNIT, money
+from app.rules import ARTICLE, NUMBER, SIGN, Match, Rule, alternatives, between
 
 _CURRENCY: Final = alternatives(CURRENCIES)
 _SCALE_WORDS: Final = "thousand|million|billion|trillion|bn|mn|tn|[kKMmBbT]"
 _SCALE: Final = f"(?P<scale>{_SCALE_WORDS})"
-_SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
-_PER: Final = rf"(?P<per>/(?:(?!(?:{alternatives(UNITS)})(?!\w))(?=[a-z]{{3}})|(?=1[kKM]\b)))?"
+_PER: Final = rf"(?P<per>/(?:(?!(?:{UNIT})(?!\w))(?=[a-z]{{3}})|(?=1[kKM]\b)))?"
 """So much per gallon, slice or million tokens; units that are written short have a rule of their own."""
 _CONTINENTAL: Final = (
     r"(?:(?P<mark>\u20ac ?)|(?<![\w.,]))(?P<whole>\d{1,3}(?:\.\d{3})*),(?P<cents>\d\d)(?!\d)"
@@ -65,6 +64,6 @@ PRICE_RULES: Final[tuple[Rule, ...]] = (
         rf"(?P<again>{_CURRENCY})?(?P<high>{NUMBER})(?: ?{_SCALE}\b)?{_PER}",
         _money_range,
     ),
-    Rule(rf"{_SIGN}(?<!\w)(?P<currency>{_CURRENCY}) ?(?P<number>{NUMBER}|\.\d+)(?: ?{_SCALE}\b)?{_PER}", _money),
-    Rule(rf"{_SIGN}(?<![\w.])(?P<number>{NUMBER})(?: ?{_SCALE})? ?(?P<currency>{_CURRENCY})(?!\w){_PER}", _money),
+    Rule(rf"{SIGN}(?<!\w)(?P<currency>{_CURRENCY}) ?(?P<number>{NUMBER}|\.\d+)(?: ?{_SCALE}\b)?{_PER}", _money),
+    Rule(rf"{SIGN}(?<![\w.])(?P<number>{NUMBER})(?: ?{_SCALE})? ?(?P<currency>{_CURRENCY})(?!\w){_PER}", _money),
 )

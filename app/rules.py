@@ -17,6 +17,8 @@ from app.abbreviations import TIME_ZONES, ends_sentence
 Match = re.Match[str]
 NUMBER: Final = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 """A count or a decimal, with or without commas between thousands."""
+SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
+"""Of a number that may be below zero."""
 ARTICLE: Final = re.compile(r"\b[Aa]n? $")
 """At the end of what stands before a measure: it describes a thing, a five kilometer run."""
 _BETWEEN: Final = re.compile(r"\b[Bb]etween $")

@@ -21,7 +21,6 @@ SHARES = {
 SHARD = 100  # texts
 TEACHERS = {"anna": "festival", "robert": "flite"}
 MIX = Mixture(joined=0.4, cut=0.25)
-AVERAGE = 0.995  # decay of the talker's average
 FULL_STEPS_S = 2400.0
 """Budget from which on a processor's training steps have their full size; see `Job.step_share`."""
 STREAMING = 0.4  # share of examples in the streaming-text layout
@@ -57,11 +56,6 @@ class Job:
     def mixture(self) -> Mixture:
         """What a step of the talker sees; joined utterances are for those who have time to learn single ones."""
         return replace(MIX, joined=MIX.joined * self.step_share, step_frames=self.sized(MIX.step_frames))
-
-    @property
-    def average(self) -> float:
-        """Decay of the talker's average, whose memory is shorter where steps are few."""
-        return 1.0 - (1.0 - AVERAGE) / self.step_share
 
     @property
     def frame_seconds(self) -> float:

@@ -106,9 +106,8 @@ def train_talker(job: Job) -> dict[str, torch.Tensor]:
     corpora = [code_store.read(job.folder / "codes" / s, s, job.frame_seconds) for s in job.speakers]
     held = [e for spoken in corpora for e, _ in spoken[::50]]
     training = [[item for i, item in enumerate(spoken) if i % 50] for spoken in corpora]
-    plan = TalkerPlan(
-        job.seconds("talker"), rate=1.5e-3, streaming=STREAMING, average=job.average, seed=job.seed, mixture=job.mixture
-    )
+    plan = TalkerPlan(job.seconds("talker"), rate=1.5e-3, streaming=STREAMING, seed=job.seed, mixture=job.mixture)
+    plan = replace(plan, average=1 - (1 - plan.average) / job.step_share)  # a shorter memory where steps are small
     layout = Layout(job.shape, tokens)
     voice.load_state_dict(
         train(voice.to(job.device), layout, training, held, plan, job.folder / "talker.pt", job.report)
