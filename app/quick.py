@@ -186,6 +186,8 @@ class _Conversation:
         self._another = False
         """It ends, because no text came for long or it is full; more text will begin another."""
         self._said = self._most = 0  # characters in it, and the most it takes
+        self._written = False
+        """No text will follow."""
         self._to_read = False
         """Standard input is to be read: nobody does yet, and the daemon is ready for it."""
         self._heard = False
@@ -248,7 +250,7 @@ class _Conversation:
                     return _INTERRUPTED
                 if self._error:
                     raise Failed(self._error)
-                if not self._another:
+                if self._written or not self._another:
                     return 0
                 self._open = self._another = False
         return None
@@ -277,6 +279,7 @@ class _Conversation:
                 raise Failed(f"cannot read standard input: {error.strerror}") from None
             if (code := self._tell(text)) is not None:
                 return code
+        self._written = True
         if self._open:
             self._talk.send(self._talk.say("end"))
         return None if self._open else 0

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from functools import partial
 from pathlib import Path
 
 import pytest
+from websockets.asyncio.server import ServerConnection, unix_serve
+from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
 
+from app import client_places
 from app.loudspeaker import Loudspeaker
 from tests.daemon_rig import Client, ServedFakeEngine, frames, play, serving, settings, turn_until
 from tests.playback_place import Place, is_sine, make_place, stretches
@@ -73,6 +78,39 @@ def test_who_waits_for_the_loudspeaker_is_not_idle(place: Place) -> None:
                 assert "playing" in {message["state"] for message in heard.of("playback")}
                 assert heard.done["audio_ms"] == 80 * count
         assert is_sine(stretches(place.played())[-1], 3)  # the device was opened anew for it
+
+    play(scenario())
+
+
+def test_a_context_that_ends_as_idle_while_the_text_ends_is_no_reason_to_wait(place: Place) -> None:
+    """The daemon's side is played here: its last words cross those of `speak`."""
+    ends = (
+        {"type": "error", "context": "speak", "code": "idle", "message": "no text came"},
+        {"type": "context.done", "context": "speak", "outcome": "error"},
+    )
+    model = client_places.fingerprint(str(place.root / "voice"))
+
+    def name_the_model(_connection: ServerConnection, _request: Request, response: Response) -> None:
+        response.headers[client_places.MODELS_HEADER] = model
+
+    async def crossing(connection: ServerConnection) -> None:
+        await connection.send(json.dumps({"type": "ready", "limits": {"text_characters": 1000}}))
+        async for message in connection:
+            kind = json.loads(message)["type"]
+            if kind == "context.start":
+                await connection.send(json.dumps({"type": "context.started", "context": "speak"}))
+            for end in ends if kind == "end" else ():
+                await connection.send(json.dumps(end))
+
+    async def scenario() -> None:
+        serving = unix_serve(
+            crossing, str(place.socket), subprotocols=[Subprotocol(client_places.PROTOCOL)],
+            process_response=name_the_model,
+        )  # fmt: skip
+        async with serving, place.speak(stdin=asyncio.subprocess.PIPE) as speak:
+            await speak.communicate(b"Hello.")
+            assert speak.returncode == 0
+        assert place.whole is None
 
     play(scenario())
 
