@@ -14,6 +14,7 @@ from app import sensors
 from app.jetson_stats import read_jtop
 from app.nvml import GpuReading, read_gpu
 from app.sensors import GpuClock
+from engines.machine_memory import machine_memory_bytes
 
 _SLOWEST: Final = 0.05  # a clock below that is a parked one, not a measure of speed
 
@@ -81,13 +82,4 @@ def _memory(gpu: GpuReading | None, root: Path) -> tuple[int | None, int | None]
     """Available and all, bytes: the GPU's own, else the machine's, which a Jetson's GPU shares."""
     if gpu is not None and gpu.memory_total_bytes and gpu.memory_used_bytes is not None:
         return gpu.memory_total_bytes - gpu.memory_used_bytes, gpu.memory_total_bytes
-    found: dict[str, int] = {}
-    try:
-        lines = (root / "proc/meminfo").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None, None
-    for line in lines:
-        name, _, rest = line.partition(":")
-        if name in {"MemAvailable", "MemTotal"}:
-            found[name] = 1024 * int(rest.split()[0])
-    return found.get("MemAvailable"), found.get("MemTotal")
+    return machine_memory_bytes(root)

@@ -226,9 +226,21 @@ class Provenance(Record, frozen=True, kw_only=True):
     exporter: str
     checkpoint: str
     precision: str
-    """fp32, int8 or int4: how the talker's and predictor's matrices are stored; exceptions after a comma."""
+    """fp32, int8 or int4: how the talker's and predictor's matrices are stored."""
+    down_precision: str | None = None
+    """Of the down projections, where it is another."""
     licence: str
     unused_tensors: tuple[str, ...] = ()
+
+    @property
+    def stored(self) -> str:
+        """How all of them are stored, for people."""
+        return with_down(self.precision, self.down_precision)
+
+
+def with_down(precision: str, down: str | None) -> str:
+    """A precision for people; `down` is that of the down projections, None where it is the same."""
+    return precision if down in {None, precision} else f"{precision}, down projections {down}"
 
 
 class Manifest(Record, frozen=True, kw_only=True):

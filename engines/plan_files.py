@@ -70,7 +70,7 @@ def plan_precision(setting: str, manifest: Manifest) -> str:
     is quantised."""
     if setting != "auto":
         return setting
-    stored = manifest.provenance.precision.split(",")[0]
+    stored = manifest.provenance.precision
     return "fp16" if stored == "fp32" else stored
 
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from engines.errors import PlanError
-from engines.manifest import Record
+from engines.manifest import Record, with_down
 
-PLAN_FORMAT: Final = 2
+PLAN_FORMAT: Final = 3
 """Raised whenever graphs of the same names come to mean something else: plans made before are stale then."""
 SLOTS: Final = (1, 2, 4, 8)
 """Slots that plans are built for, and that one run can have: then the first ones of the plan."""
@@ -111,6 +111,8 @@ class PlanSet(Record, frozen=True, kw_only=True):
     """One engine a frame, or the talker's and the predictor's, run once per residual code (`engines.step_names`)."""
     dtype: Literal["float16", "float32"]
     """Of products, caches, codec states and `tables`."""
+    down_precision: str
+    """Of the down projections, one of `PRECISIONS`, as the key's is that of the other matrices."""
     graphs: tuple[PlanGraph, ...]
     tables: PlanFile | None
     """Safetensors file with `StepTables`, for the stepped frame."""
@@ -126,6 +128,11 @@ class PlanSet(Record, frozen=True, kw_only=True):
     def files(self) -> tuple[PlanFile, ...]:
         """All files but `plan.json`."""
         return (*self.graphs, self.tables) if self.tables else self.graphs
+
+    @property
+    def stored(self) -> str:
+        """How the matrices are stored, for people."""
+        return with_down(self.key.precision, self.down_precision)
 
     @property
     def bytes(self) -> int:

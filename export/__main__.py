@@ -15,12 +15,23 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from engines.errors import BundleError, PlanError
-from engines.manifest import Manifest, Quality
+from engines.manifest import Manifest, Quality, with_down
 from engines.plan_files import plan_cache
 from engines.plan_set import SLOTS
 from export.attention_tensorrt import AttentionForm
@@ -30,6 +41,7 @@ from export.exporter import PRECISIONS, export_checkpoint
 from export.inspect_bundle import inspect
 from export.lowering import Precision
 from export.plan_progress import StoppedError
+from export.progress import Unit
 from export.tensorrt import FrameShape, TensorRtChoice
 from export.tensorrt_files import export_tensorrt
 
@@ -41,13 +53,26 @@ class Bars:
 
     def __init__(self) -> None:
         console = Console(stderr=True)
-        columns = (TextColumn("{task.description:>10}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+        columns = (TextColumn("{task.description:>10}"), BarColumn(), DoneColumn(), TimeRemainingColumn())
         self.bars = Progress(*columns, console=console, disable=not console.is_terminal)
 
-    def stage(self, name: str, total_bytes: int) -> Callable[[int], None]:
+    def stage(self, name: str, total: int, unit: Unit = Unit.BYTES) -> Callable[[int], None]:
         """Open the next bar."""
-        task = self.bars.add_task(name, total=total_bytes)
+        task = self.bars.add_task(name, total=total, unit=unit)
         return lambda count: self.bars.advance(task, count)
+
+
+class DoneColumn(ProgressColumn):
+    """How much of a stage is done, in its unit."""
+
+    _COLUMNS: Final[dict[Unit, DownloadColumn | MofNCompleteColumn]] = {
+        Unit.BYTES: DownloadColumn(),
+        Unit.RUNS: MofNCompleteColumn(),
+    }
+
+    def render(self, task: Task) -> Text:
+        """`12.3/45.6 MB` or `12/45`."""
+        return self._COLUMNS[task.fields["unit"]].render(task)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -81,7 +106,7 @@ def parser() -> argparse.ArgumentParser:
         "--measure",
         action=argparse.BooleanOptionalAction,
         help="learn how to round from the full weights and measure what was lost; takes about three times their memory"
-        " (4 bytes a weight) and some minutes (default: for weights of at most 1 GiB)",
+        " (4 bytes a weight) and some minutes (default: where the memory is free)",
     )
     making.add_argument("--force", action="store_true", help="keep quantised weights that fail the quality gate")
     _add_tensorrt(commands.add_parser("tensorrt", help="checkpoint to the graphs TensorRT engines are built from"))
@@ -105,10 +130,14 @@ def _add_tensorrt(chosen: argparse.ArgumentParser) -> None:
         help="a frame as one graph, or as the talker's and the predictor's step (default: unrolled)",
     )  # fmt: skip
     chosen.add_argument("--precision", choices=[kind.value for kind in Precision], default=usual.precision.value)
+    chosen.add_argument("--down", choices=PRECISIONS, help="of the down projections, if otherwise")
     chosen.add_argument("--dtype", choices=["float16", "float32"], default="float16", help="of all products")
     chosen.add_argument("--slots", type=int, choices=SLOTS, default=usual.slots, help="utterances at once")
     chosen.add_argument("--positions", type=int, default=usual.positions, help="rows of each slot's cache")
-    chosen.add_argument("--measure", action=argparse.BooleanOptionalAction, help="as for export")
+    chosen.add_argument(
+        "--measure", action=argparse.BooleanOptionalAction,
+        help="as for export (default: where the full weights have at most 1 GiB)",
+    )  # fmt: skip
     chosen.add_argument("--force", action="store_true", help="keep a set that fails the quality gate")
 
 
@@ -116,14 +145,15 @@ def make_tensorrt(arguments: argparse.Namespace) -> None:
     """Write the graphs and say what was made."""
     choice = TensorRtChoice(
         AttentionForm(arguments.form), FrameShape(arguments.shape), arguments.dtype, Precision(arguments.precision),
-        arguments.slots, arguments.positions,
+        arguments.slots, arguments.positions, Precision(arguments.down) if arguments.down else None,
     )  # fmt: skip
     progress = Bars()
     with progress.bars:
         made = export_tensorrt(
             arguments.checkpoint, arguments.folder, choice, progress, measured=arguments.measure, force=arguments.force
         )
-    told = f"{arguments.folder}: {', '.join(made.graphs)} for {made.slots} slots of {made.positions} rows"
+    stored = with_down(made.precision, made.down_precision)
+    told = f"{arguments.folder}: {', '.join(made.graphs)}, {stored}, for {made.slots} slots of {made.positions} rows"
     print(told + agreement(made.quality))
 
 
@@ -135,21 +165,20 @@ def make(arguments: argparse.Namespace) -> None:
             arguments.checkpoint, arguments.bundle, arguments.precision, arguments.licence, progress,
             down=arguments.down, force=arguments.force, measured=arguments.measure,
         )  # fmt: skip
-    print(summary(arguments.bundle, manifest))
+    print(summary(arguments.bundle, manifest, forgone=arguments.measure is False))
 
 
-def summary(bundle: Path, manifest: Manifest) -> str:
-    """One line on a finished bundle."""
+def summary(bundle: Path, manifest: Manifest, *, forgone: bool) -> str:
+    """One line on a finished bundle; `forgone`: no measurement was wanted."""
     size, made, quality = sum(entry.bytes for entry in manifest.files.values()), manifest.provenance, manifest.quality
     told = (
-        f"{bundle}: {manifest.model_type.value}, {made.precision}, {size / 1e6:.1f} MB,"
+        f"{bundle}: {manifest.model_type.value}, {made.stored}, {size / 1e6:.1f} MB,"
         f" {len(made.unused_tensors)} tensors not needed for speaking"
     )
-    if quality is not None:
-        told += agreement(quality)
-    elif made.precision != Precision.FP32.value:
-        told += "; what quantisation cost was not measured (--measure)"
-    return told
+    if quality is None and made.stored != Precision.FP32.value:
+        told += "; what quantisation cost was not measured"
+        told += "" if forgone else ": too little memory is free (--measure tries all the same)"
+    return told + agreement(quality)
 
 
 def agreement(quality: Quality | None) -> str:

@@ -47,6 +47,10 @@ def add_build(chosen: argparse.ArgumentParser) -> None:
         help="of talker and predictor; auto: the bundle's own, fp16 for fp32 bundles (default)",
     )  # fmt: skip
     chosen.add_argument(
+        "--down", choices=("int4", "int8", "fp16"),
+        help="of the down projections, if otherwise (default: as in a bundle of the same precision)",
+    )  # fmt: skip
+    chosen.add_argument(
         "--slots", type=int, default=4, metavar="N",
         help=f"utterances at once, rounded up to one of {', '.join(map(str, SLOTS))} (default: 4)",
     )  # fmt: skip
@@ -64,7 +68,10 @@ def add_build(chosen: argparse.ArgumentParser) -> None:
     chosen.add_argument("--cache", type=Path, metavar="DIR", help="directory of plans (default: the user's cache)")
     chosen.add_argument("--again", action="store_true", help="build although a plan is there")
     chosen.add_argument("--no-verify", action="store_true", help="let the engines serve without comparing them first")
-    chosen.add_argument("--measure", action=argparse.BooleanOptionalAction, help="as for export")
+    chosen.add_argument(
+        "--measure", action=argparse.BooleanOptionalAction,
+        help="as for export (default: where the full weights have at most 1 GiB)",
+    )  # fmt: skip
     chosen.add_argument("--force", action="store_true", help="keep weights that fail the quality gate")
     chosen.add_argument("--list", action="store_true", help="show the plans that are there, and build nothing")
     chosen.add_argument("--json", action="store_true", help="tell everything as JSON lines, for programs")
@@ -103,6 +110,7 @@ def _wish(arguments: argparse.Namespace, cache: Path) -> PlanWish:
         ),
         checkpoint=arguments.checkpoint,
         precision=arguments.precision,
+        down=arguments.down,
         attention=AttentionForm(arguments.attention) if arguments.attention else None,
         shape=FrameShape(arguments.frame) if arguments.frame else None,
         verified=not arguments.no_verify,
@@ -164,7 +172,7 @@ class PeopleTeller:
             print(f"{plan.folder}: there already (--again builds it anew)")
             return
         print(
-            f"{plan.folder}: {about.key.precision}, {about.sizes.slots} slots, {about.bytes / 1e6:.0f} MB, built in"
+            f"{plan.folder}: {about.stored}, {about.sizes.slots} slots, {about.bytes / 1e6:.0f} MB, built in"
             f" {about.build_s:.0f} s{_verdict(about.verification)}; a running daemon takes it when it is restarted"
         )
 
@@ -246,7 +254,7 @@ def plan_table(plan: Plan) -> Table:
     rows = {
         "voice": f"{about.voice} ({key.bundle[:12]})",
         "built for": f"TensorRT {key.tensorrt} on {key.device} ({key.architecture})",
-        "precision": f"{key.precision}, products {about.dtype}",
+        "precision": f"{about.stored}, products {about.dtype}",
         "form": f"{about.attention} attention, {about.frame} frame",
         "holds": f"{sizes.slots} slots of {sizes.positions} positions, prompts in pieces of {sizes.prefill_rows}, the"
         f" codec up to {sizes.codec_chunk_frames} frames at once",

@@ -7,6 +7,7 @@ Knows: what a bundle consists of. Does not know: how any part of it is made.
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,7 @@ import msgspec
 import numpy as np
 from onnx import ModelProto
 
+from engines.machine_memory import free_memory_bytes
 from engines.manifest import (
     FORMAT_VERSION,
     CodecIds,
@@ -69,7 +71,7 @@ GRAPHS: Final = Graphs(
 PRECISIONS: Final = tuple(kind.value for kind in (Precision.FP32, Precision.INT8, Precision.INT4))
 MAX_POSITIONS: Final = 4096  # 5.5 minutes of prompt and frames; the rotary tables' length
 MAX_TOP_K: Final = 64  # width of the graphs' top-k; the family's default is 50
-LIGHT_REFERENCE_BYTES: Final = 1 << 30  # full weights up to this size are measured against unasked
+REFERENCE_MEMORY: Final = 3  # what a measurement takes, in full weights (docs/LOG.md, 2026-11-21)
 # Frame caps by text length. Text tokens: as vLLM-Omni caps Base models (192, 12 a token). Phones: near one frame each.
 FRAME_CAPS: Final = {FrontEndKind.TEXT: (192, 12.0), FrontEndKind.PHONES: (64, 4.0)}
 
@@ -89,25 +91,35 @@ def export_checkpoint(
 
     precision: "fp32", "int8" or "int4" for the matrices of talker and code predictor; heads never below int8, the codec
     stays fp32. `down`: the precision of the down projections, the most sensitive ones, where it is to be another.
-    `measured`: learn how to round, and measure the quantised weights against the full ones, which takes about three
-    times the memory of the full weights; None does so where those stay below `LIGHT_REFERENCE_BYTES`. `force` keeps
-    measured weights also below the gate.
+    `measured`: learn how to round, and measure the quantised weights against the full ones; None does so where the
+    memory is there, `REFERENCE_MEMORY` times that of the full weights. `force` keeps measured weights also below the
+    gate.
     An existing bundle of that name is replaced once the new one is complete; any other existing directory is refused.
     Raises `ExportError`, `CheckpointError` by tensor or key, `QualityError`; nothing is left behind then.
     """
     for name in (precision, down or precision):
         if name not in PRECISIONS:
             raise ExportError(f"bundles are stored as {', '.join(PRECISIONS)}, not as {name}")
-    made = Export(checkpoint, Precision(precision), Precision(down or precision), progress or Silent(), measured)
+    most = most_reference_bytes(measured, sys.maxsize)
+    made = Export(checkpoint, Precision(precision), Precision(down or precision), progress or Silent(), most)
     return made.write(bundle, licence, force=force)
+
+
+def most_reference_bytes(measured: bool | None, unasked: int) -> int:
+    """Full weights up to this size are measured against: as was said, else up to `unasked` where memory allows."""
+    if measured is not None:
+        return sys.maxsize if measured else 0
+    free = free_memory_bytes()
+    return unasked if free is None else min(unasked, free // REFERENCE_MEMORY)
 
 
 class Export:
     """One export: everything is checked and planned here, before the first byte is written."""
 
     def __init__(
-        self, checkpoint: Path, precision: Precision, down: Precision, progress: Progress, measured: bool | None
+        self, checkpoint: Path, precision: Precision, down: Precision, progress: Progress, most_reference: int
     ) -> None:
+        """`most_reference`: see `most_reference_bytes`."""
         self._checkpoint, self._precision, self._down, self._progress = checkpoint, precision, down, progress
         self._config: ModelConfig = read_model_config(checkpoint)
         self._generation: GenerationConfig = read_generation_config(checkpoint)
@@ -133,16 +145,15 @@ class Export:
         decoder = CodecGraph(self._codec, OrtLowering(self._codec), self._codec_config, codec)
         decoder.build()
         self._states = tuple(decoder.states)
-        gate = None if full or measured is False else QualityGate(plan, self._payload)
-        light = gate is not None and gate.nbytes <= LIGHT_REFERENCE_BYTES
-        self._gate = gate if measured or light else None
+        gate = None if full or not most_reference else QualityGate(plan, self._payload)
+        self._gate = gate if gate and gate.nbytes <= most_reference else None
         self._unused = (*model.unused(), *(f"speech_tokenizer.{name}" for name in codec.unused()))
 
     def write(self, bundle: Path, licence: str, *, force: bool) -> Manifest:
         """Write everything aside, measure, then rename."""
         bundle = bundle.absolute()
         reference = self._gate.nbytes if self._gate else 0
-        check_target(bundle, self._payload.nbytes + self._table.nbytes + reference)
+        check_target(bundle, self._payload.nbytes + self._table.nbytes, reference)
         with aside(bundle) as folder:
             _save(self._frame.model(GRAPHS.weights), folder / GRAPHS.frame)
             _save(self._frame_cuda.model(GRAPHS.weights), folder / FRAME_CUDA)
@@ -178,7 +189,7 @@ class Export:
 
     def _reference(self, folder: Path, manifest: Manifest) -> AbstractContextManager[Reference]:
         assert self._gate is not None
-        return self._gate.reference(folder, manifest, self._progress.stage("reference", self._gate.nbytes))
+        return self._gate.reference(folder, manifest, self._progress)
 
     def _learn(self, reference: Reference) -> None:
         if Precision.INT4 in (self._precision, self._down):
@@ -196,6 +207,7 @@ class Export:
         with self._reference(folder, manifest) as reference:
             self._learn(reference)
             write()
+            self._rounder.forget()
             return self._gate.measure(reference, folder, manifest, self.probes()[1], force=force)
 
     def _manifest(self, front_end: TextFrontEnd, licence: str) -> Manifest:
@@ -241,16 +253,12 @@ class Export:
             provenance=Provenance(
                 exporter=EXPORTER,
                 checkpoint=self._checkpoint.resolve().name,
-                precision=self._stored,
+                precision=self._precision.value,
+                down_precision=None if self._down is self._precision else self._down.value,
                 licence=licence,
                 unused_tensors=self._unused,
             ),
         )
-
-    @property
-    def _stored(self) -> str:
-        stored = self._precision.value
-        return stored if self._down is self._precision else f"{stored}, down projections {self._down.value}"
 
     def _sampling(self) -> SamplingDefaults:
         made, width = self._generation, self._top_k

@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from export.exporter import Export
+from export.exporter import Export, most_reference_bytes
 from export.lowering import Precision
 from export.progress import Progress
 from export.quality_gate import Reference, Texts
+
+LIGHT_REFERENCE_BYTES: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +34,15 @@ class FullVoice:
 def full_voice(checkpoint: Path, progress: Progress, measured: bool | None) -> Iterator[FullVoice | None]:
     """The full weights of an official checkpoint, in a folder of the temporary directory.
 
-    `measured` as for `export_checkpoint`, whose errors this raises too; None comes where nothing is to be measured.
+    `measured` as for `export_checkpoint`, whose errors this raises too, but that None measures no voice above
+    `LIGHT_REFERENCE_BYTES`: node by node that takes long, and nobody may be there who asked for it. Gives None where
+    nothing is to be measured.
     """
     if measured is False:
         yield None
         return
-    made = Export(checkpoint, Precision.INT4, Precision.INT4, progress, measured)
+    most = most_reference_bytes(measured, LIGHT_REFERENCE_BYTES)
+    made = Export(checkpoint, Precision.INT4, Precision.INT4, progress, most)
     if not made.measures:
         yield None
         return

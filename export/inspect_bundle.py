@@ -37,7 +37,7 @@ def facts(bundle: Path, manifest: Manifest) -> Table:
         "frame": f"{frame.frame_ms:g} ms, {frame.codebooks} codes of {frame.codebook_size}, {frame.sample_rate_hz} Hz",
         "talker": _stack(manifest.talker),
         "predictor": _stack(manifest.predictor),
-        "precision": made.precision,
+        "precision": made.stored,
         "size": f"{size / 1e6:.1f} MB in {len(manifest.files)} files",
         "languages": ", ".join(manifest.languages),
         "speakers": ", ".join(manifest.speakers) or "none",

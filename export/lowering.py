@@ -147,15 +147,15 @@ class OrtLowering:
             return g.op("MatMul", x, values)
         bits = weight.precision.bits
         packed = g.weight(f"{name}.q{bits}", np.uint8, packed_shape(*shape, bits), lambda: self._packed(weight))
-        count = blocks(weight.inputs)
+        count = blocks(weight.inputs, bits)
         steps = g.weight(f"{name}.scale", np.float32, (weight.outputs, count), lambda: self._scales(weight))
         return g.op(
             "MatMulNBits", x, packed, steps, domain=MICROSOFT, K=weight.inputs, N=weight.outputs, bits=bits,
-            block_size=block_size(weight.inputs), accuracy_level=4,
+            block_size=block_size(weight.inputs, bits), accuracy_level=4,
         )  # fmt: skip
 
     def _rounded(self, weight: Matrix) -> Rounded | None:
-        if self._rounder is None or weight.precision is not Precision.INT4 or not self._rounder.can(weight.name):
+        if self._rounder is None or weight.precision is not Precision.INT4:
             return None
         return self._rounder.round(weight.name, weight.read, weight.precision.bits, positive=False)
 

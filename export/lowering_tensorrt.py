@@ -20,8 +20,9 @@ from export.attention_tensorrt import AttentionForm, TensorRtAttention
 from export.checkpoint import Array
 from export.graph import GraphBuilder, View
 from export.lowering import Cache, Heads, Matrix, Precision
-from export.quantise import block_size, blocks, pack_signed, pack_signed_integers, positive_scales
+from export.quantise import block_size, pack_signed, pack_signed_integers, positive_scales
 from export.rounding import Rounded, Rounder
+from export.tensorrt_rules import INT4_BLOCKS
 
 OPSETS: Final = {AttentionForm.IN_PLACE: 24, AttentionForm.ROWS: 21}
 """TensorScatter came with opset 24; int4 with 21, beyond which TensorRT 10.3 knows nothing."""
@@ -64,14 +65,13 @@ class TensorRtLowering:
     def linear(self, x: str, weight: Matrix) -> str:
         """MatMul with W^T [inputs, outputs]; quantised weights through DequantizeLinear right before it.
 
-        Blocks run along the inputs (axis 0), the form TensorRT's own tools write. A matrix whose inputs do not fill
-        whole blocks stays as it is.
+        Blocks run along the inputs (axis 0), the form TensorRT's own tools write. A matrix that cannot be cut into
+        blocks which TensorRT takes stays as it is.
         """
         precision = weight.precision
-        whole = weight.inputs % block_size(weight.inputs) == 0 and weight.outputs % 2 == 0
         if precision is Precision.FP8:
             return self._float8(x, weight)
-        if precision in INTEGERS and whole:
+        if precision in INTEGERS and self._parts(weight):
             return self.widen(self._g.op("MatMul", self.narrow(x), self._integers(weight)))
         return self.widen(self._g.op("MatMul", self.narrow(x), self._plain(weight)))
 
@@ -79,13 +79,22 @@ class TensorRtLowering:
         shape, dtype = (weight.inputs, weight.outputs), self.dtype
         return self._g.weight(weight.name, dtype, shape, lambda: weight.read().T.astype(dtype))
 
+    def _parts(self, weight: Matrix) -> int:
+        """How many scales a row of the quantised weight has; 0 where it cannot be one."""
+        if weight.outputs % 2:
+            return 0
+        if weight.precision is Precision.INT8 and self._form is AttentionForm.ROWS:
+            return 1  # that form is for versions which know no blocks of int8
+        block = block_size(weight.inputs, weight.precision.bits)
+        taken = weight.precision is Precision.INT8 or block in INT4_BLOCKS
+        return weight.inputs // block if taken and weight.inputs % block == 0 else 0
+
     def _integers(self, weight: Matrix) -> str:
-        g, bits, dtype = self._g, weight.precision.bits, self.dtype
-        block, count = block_size(weight.inputs), blocks(weight.inputs)
+        g, bits, dtype, parts = self._g, weight.precision.bits, self.dtype, self._parts(weight)
 
         def scales() -> npt.NDArray[np.floating]:
             rounded = self._rounded(weight)
-            wide = positive_scales(weight.read(), bits) if rounded is None else rounded.scales
+            wide = positive_scales(weight.read(), bits, parts) if rounded is None else rounded.scales
             return _above_zero(wide.astype(dtype))
 
         def integers() -> npt.NDArray[np.uint8]:
@@ -97,11 +106,14 @@ class TensorRtLowering:
         view = View(INTEGERS[weight.precision], (weight.inputs, weight.outputs))
         size = weight.inputs * weight.outputs * bits // 8
         packed = g.weight(f"{weight.name}.s{bits}", np.uint8, (size,), integers, view)
-        steps = g.weight(f"{weight.name}.scale", dtype, (count, weight.outputs), lambda: scales().T)
-        return g.op("DequantizeLinear", packed, steps, axis=0, block_size=block)
+        if weight.precision is Precision.INT8 and parts == 1:
+            steps = g.weight(f"{weight.name}.scale", dtype, (weight.outputs,), lambda: scales()[:, 0])
+            return g.op("DequantizeLinear", packed, steps, axis=1)
+        steps = g.weight(f"{weight.name}.scale", dtype, (parts, weight.outputs), lambda: scales().T)
+        return g.op("DequantizeLinear", packed, steps, axis=0, block_size=weight.inputs // parts)
 
     def _rounded(self, weight: Matrix) -> Rounded | None:
-        if self._rounder is None or weight.precision is not Precision.INT4 or not self._rounder.can(weight.name):
+        if self._rounder is None or weight.precision is not Precision.INT4:
             return None
         return self._rounder.round(weight.name, weight.read, weight.precision.bits, positive=True)
 

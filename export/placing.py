@@ -21,15 +21,17 @@ from export.progress import Progress
 READ_BYTES: Final = 1 << 20
 
 
-def check_target(bundle: Path, nbytes: int) -> None:
-    """Raise `ExportError` where no bundle may go, or where `nbytes` find no room."""
+def check_target(bundle: Path, nbytes: int, to_measure: int = 0) -> None:
+    """Raise `ExportError` where no bundle may go, or where its `nbytes` and those to measure it find no room."""
     if bundle.exists() and not (bundle / MANIFEST_NAME).is_file() and (not bundle.is_dir() or any(bundle.iterdir())):
         raise ExportError(f"{bundle} exists and is not a bundle; choose another name")
     if not bundle.parent.is_dir():
         raise ExportError(f"the directory {bundle.parent} does not exist")
     free = shutil.disk_usage(bundle.parent).free
-    if free < nbytes:
-        raise ExportError(f"{bundle.parent} has {free >> 20} MiB free, the bundle needs {(nbytes >> 20) + 1} MiB")
+    if free < nbytes + to_measure:
+        measuring = f", measuring it {(to_measure >> 20) + 1} MiB more (--no-measure)" if to_measure else ""
+        needed = f"the bundle needs {(nbytes >> 20) + 1} MiB{measuring}"
+        raise ExportError(f"{bundle.parent} has {free >> 20} MiB free, {needed}")
 
 
 @contextmanager

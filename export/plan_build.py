@@ -35,11 +35,12 @@ from export.errors import BuildError, ExportError
 from export.placing import checksum
 from export.plan_cache import BuildRecord, PlanCache
 from export.plan_check import Side, make_probe, rows_needed, verify
-from export.plan_choice import PlanWish, choose, find_checkpoint, workspace_bytes
+from export.plan_choice import PlanWish, choose, down_word, find_checkpoint, workspace_bytes
 from export.plan_machine import OrtSession
 from export.plan_profile import open_inputs, open_ranges, profile_shapes
 from export.plan_progress import BuildProgress, BuildState
 from export.probe_texts import probe_ids
+from export.progress import Unit
 from export.tensorrt import WEIGHTS, FrameShape, Role, TensorRtChoice
 from export.tensorrt_files import export_tensorrt
 from export.text_side import load_tokenizer
@@ -80,7 +81,7 @@ def build_plan(wish: PlanWish, builder: EngineBuilder, watcher: Watcher) -> tupl
     )  # fmt: skip
     cache = PlanCache(wish.cache)
     with _storage(wish.cache), cache.alone(watcher.waiting, watcher.stopping):
-        there = None if wish.again else _there(wish, key)
+        there = None if wish.again else _there(wish, key, choice)
         if there is not None:
             return there, False
         name = folder_name(key, wish.sizes)
@@ -97,13 +98,14 @@ def build_plan(wish: PlanWish, builder: EngineBuilder, watcher: Watcher) -> tupl
                 raise
 
 
-def _there(wish: PlanWish, key: PlanKey) -> Plan | None:
+def _there(wish: PlanWish, key: PlanKey, choice: TensorRtChoice) -> Plan | None:
     """A plan that serves already, in the form that was asked for."""
     for plan in plans(wish.cache):
         about = plan.about
         formed = wish.attention is None or about.attention == wish.attention.value
         shaped = wish.shape is None or about.frame == wish.shape.value
-        if formed and shaped and not differences(about, msgspec.structs.asdict(key), wish.sizes):
+        stored = wish.down is None or about.down_precision == down_word(choice)
+        if formed and shaped and stored and not differences(about, msgspec.structs.asdict(key), wish.sizes):
             return plan
     return None
 
@@ -139,7 +141,8 @@ class Build:
         verification = self._verify(graphs) if self._wish.verified else None
         about = PlanSet(
             format_version=PLAN_FORMAT, key=self._key, sizes=self._wish.sizes, attention=self._choice.form.value,
-            frame=self._choice.shape.value, dtype=np.dtype(self._choice.dtype).name, graphs=graphs, tables=tables,
+            frame=self._choice.shape.value, dtype=np.dtype(self._choice.dtype).name,
+            down_precision=down_word(self._choice), graphs=graphs, tables=tables,
             voice=str(self._wish.bundle.resolve()), verification=verification,
             created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             build_s=round(self._progress.elapsed_s, 1),
@@ -220,14 +223,14 @@ class _Weights:
     def __init__(self, progress: BuildProgress) -> None:
         self._progress = progress
 
-    def stage(self, name: str, total_bytes: int) -> Callable[[int], None]:
+    def stage(self, name: str, total: int, unit: Unit = Unit.BYTES) -> Callable[[int], None]:
         """Only the stage that writes the weights counts: it is the longest. Any may be stopped."""
         done = 0
 
         def advance(count: int) -> None:
             nonlocal done
             done += count
-            self._progress.go_on(done / max(total_bytes, 1) if name == "weights" else 0.0)
+            self._progress.go_on(done / max(total, 1) if name == "weights" else 0.0)
 
         return advance
 

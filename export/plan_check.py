@@ -20,7 +20,7 @@ from engines.manifest import FrameInputs, FrameOutputs, Manifest, StageSampling
 from engines.plan_set import PlanSizes, Verification, buckets
 from export.build_door import Session, Values
 from export.plan_machine import CodecMachine, Dimensions, Machine
-from export.quality import prompt_rows
+from export.probe_speech import prompt_rows
 from export.tensorrt import Role, TensorRtChoice
 
 FRAMES: Final = 8

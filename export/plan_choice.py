@@ -47,6 +47,9 @@ class PlanWish:
     checkpoint: Path | None = None
     """The official checkpoint the bundle was made from; None: see `find_checkpoint`."""
     precision: str = "auto"
+    down: str | None = None
+    """Precision of the down projections; None: the bundle's own where the plan has the bundle's precision, else no
+    other than that of all matrices."""
     attention: AttentionForm | None = None
     shape: FrameShape | None = None
     verified: bool = True
@@ -80,10 +83,29 @@ def choose(wish: PlanWish, manifest: Manifest, version: str, gpu: Gpu) -> tuple[
             f"{form.value} attention cannot be verified with ONNX Runtime {ort.__version__}; take --attention rows,"
             " --no-verify, or Python 3.11 and later with ONNX Runtime 1.24 and later"
         )
-    matrices = Precision(precision) if precision in {"int4", "int8", "fp8"} else Precision.FP32
     dtype = np.float32 if precision == "fp32" else np.float16
-    shape, sizes = wish.shape or USUAL_SHAPE, wish.sizes
-    return precision, TensorRtChoice(form, shape, dtype, matrices, sizes.slots, sizes.positions)
+    shape, sizes, down = wish.shape or USUAL_SHAPE, wish.sizes, plan_down(wish, manifest)
+    return precision, TensorRtChoice(
+        form, shape, dtype, _matrices(precision), sizes.slots, sizes.positions, _matrices(down) if down else None
+    )
+
+
+def plan_down(wish: PlanWish, manifest: Manifest) -> str | None:
+    """Precision of the down projections that a plan is to have; None is none of their own."""
+    same = plan_precision(wish.precision, manifest) == plan_precision("auto", manifest)
+    return wish.down or (manifest.provenance.down_precision if same else None)
+
+
+def _matrices(precision: str) -> Precision:
+    """How a plan of this precision stores its matrices; the wide ones are as the products."""
+    return Precision(precision) if precision in {"int4", "int8", "fp8"} else Precision.FP32
+
+
+def down_word(choice: TensorRtChoice) -> str:
+    """The precision of a choice's down projections, as plans are told of it: the other way of `_matrices`."""
+    if choice.down_precision is not Precision.FP32:
+        return str(choice.down_precision.value)
+    return "fp32" if np.dtype(choice.dtype) == np.float32 else "fp16"
 
 
 def _usual_form(version: tuple[int, ...]) -> AttentionForm:

@@ -36,6 +36,24 @@ LEARNING_TEXTS: Final = (
     "Winter is cold here, but spring comes early.",
     "Yes.",
     "Good evening!",
+    "Our cousins bought a huge yellow house near the beach.",
+    "Is the museum open on public holidays?",
+    "Mix the flour with butter and sugar, then bake it slowly.",
+    "Thunder rolled over the valley, and everybody hurried inside.",
+    "I would rather stay at home and read a good book.",
+    "Both engines failed just after the aircraft left the ground.",
+    "Why did you choose such a strange voice?",
+    "Fresh fish, warm bread and a cup of coffee, please.",
+    "Several children were playing with a big blue ball in the garden.",
+    "The judge thought about it for a moment and shook her head.",
+    "Turn the volume down, or the neighbours will complain again!",
+    "Sure, no problem.",
+)
+OTHER_LEARNING_TEXTS: Final = (
+    "请问最近的地铁站在哪里？",  # noqa: RUF001
+    "Können wir uns morgen früh treffen?",
+    "Je voudrais une table près de la fenêtre.",
+    "¿Dónde está la biblioteca?",
 )
 """What rounding may learn from; no sentence of these is measured."""
 LEXICON: Final = "lexicon.txt"
@@ -44,8 +62,8 @@ LEXICON: Final = "lexicon.txt"
 def probe_ids(checkpoint: Path, tokenizer: Tokenizer, *, learning: bool = False) -> list[tuple[int, ...]]:
     """Text ids of each text to be measured (or learnt from), without the message around it."""
     lexicon = checkpoint / LEXICON
-    english = LEARNING_TEXTS if learning else TEXTS
-    texts = [*english] if learning else [*english, *OTHER_TEXTS]
+    english, other = (LEARNING_TEXTS, OTHER_LEARNING_TEXTS) if learning else (TEXTS, OTHER_TEXTS)
+    texts = [*english, *other]
     if lexicon.is_file():
         entries = _entries(lexicon, english)
         texts = [_pronounce(text, entries) for text in english]

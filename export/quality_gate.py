@@ -8,7 +8,7 @@ Knows: which graphs that takes. Does not know: how weights are rounded or measur
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,20 +26,22 @@ from export.graph import GraphBuilder
 from export.lowering import OrtLowering, Precision
 from export.payload import Payload
 from export.probe_graph import MomentLowering, build_probe_graph
-from export.quality import MOMENTS_FILE, PROBE_FILE, Prober, Spoken, measure
+from export.probe_speech import Spoken
+from export.progress import Progress
+from export.quality import MOMENTS_FILE, PROBE_FILE, Moments, Prober, measure
 
 CODEC_EMBEDDING: Final = "talker.model.codec_embedding.weight"
 Texts = list[tuple[int, ...]]
-Moments = dict[str, npt.NDArray[np.float64]]
 
 
 class Reference:
     """The full weights, ready to speak."""
 
     def __init__(
-        self, folder: Path, manifest: Manifest, table: npt.NDArray[Any], codec: npt.NDArray[np.float32]
-    ) -> None:
-        self.prober, self.manifest = Prober(folder, manifest), manifest
+        self, folder: Path, manifest: Manifest, table: npt.NDArray[Any], codec: npt.NDArray[np.float32],
+        progress: Progress,
+    ) -> None:  # fmt: skip
+        self.prober, self.manifest, self.progress = Prober(folder, manifest, progress), manifest, progress
         self._table, self._codec = table, codec
 
     def speak(self, texts: Texts) -> list[Spoken]:
@@ -76,17 +78,17 @@ class QualityGate:
         return self._payload.nbytes
 
     @contextmanager
-    def reference(self, folder: Path, manifest: Manifest, advance: Callable[[int], None]) -> Iterator[Reference]:
+    def reference(self, folder: Path, manifest: Manifest, progress: Progress) -> Iterator[Reference]:
         """The full weights in a folder beside the bundle in the making `folder`, whose text table is there already."""
         weights = manifest.graphs.weights
         table: npt.NDArray[Any] = np.load(folder / manifest.graphs.text_table, mmap_mode="r")
         with tempfile.TemporaryDirectory(prefix=".reference.", dir=folder.parent) as scratch:
             home = Path(scratch)
-            self._payload.write(home / weights, advance)
+            self._payload.write(home / weights, progress.stage("reference", self._payload.nbytes))
             _save(self._frame.model(weights), home / manifest.graphs.frame)
             _save(self._full_probe.model(weights), home / PROBE_FILE)
             _save(self._moments.model(weights), home / MOMENTS_FILE)
-            yield Reference(home, manifest, table, self._plan.file.read(CODEC_EMBEDDING))
+            yield Reference(home, manifest, table, self._plan.file.read(CODEC_EMBEDDING), progress)
 
     def measure(self, reference: Reference, folder: Path, manifest: Manifest, texts: Texts, *, force: bool) -> Quality:
         """Measure the weights in `folder`, a bundle in the making, which is left as it was.
@@ -96,7 +98,8 @@ class QualityGate:
         probe = folder / PROBE_FILE
         _save(self._probe.model(manifest.graphs.weights), probe)
         try:
-            found = measure(reference.prober, Prober(folder, manifest), reference.speak(texts))
+            narrow = Prober(folder, manifest, reference.progress)
+            found = measure(reference.prober, narrow, reference.speak(texts))
         finally:
             probe.unlink()
         return judge(found, self._plan.precision, force=force)
@@ -109,8 +112,8 @@ def judge(found: Quality, precision: Precision, *, force: bool) -> Quality:
             raise QualityError(
                 f"{precision.value} changes this voice too much: the likeliest code stays the same in"
                 f" {found.agreement:.1%} of choices (at least {found.least_agreement:.0%} wanted), divergence"
-                f" {found.divergence:.3f} nats (at most {found.most_divergence:g}); take a higher precision,"
-                " or keep it all the same with --force"
+                f" {found.divergence:.3f} nats (at most {found.most_divergence:g}); take a higher precision"
+                " (for the down projections alone: --down), or keep it all the same with --force"
             )
         return msgspec.structs.replace(found, forced=True)
     return found

@@ -17,21 +17,25 @@ import numpy.typing as npt
 
 LARGEST_BLOCK: Final = 128
 SMALLEST_BLOCK: Final = 16
+NARROW_INPUTS: Final = 1024
+"""With fewer inputs, 4 bits come in blocks of 64: scales weigh little there, and roundings much (docs/LOG.md)."""
 
 
-def block_size(inputs: int) -> int:
-    """The largest power of two up to 128 that divides `inputs`, but at least 16 (the last block is then padded)."""
-    return max(SMALLEST_BLOCK, min(LARGEST_BLOCK, inputs & -inputs))
+def block_size(inputs: int, bits: int) -> int:
+    """The largest power of two that divides `inputs`, but at least 16 (the last block is then padded) and at most 128,
+    or 64 for 4 bits and `NARROW_INPUTS`."""
+    largest = LARGEST_BLOCK // 2 if bits == 4 and inputs < NARROW_INPUTS else LARGEST_BLOCK
+    return max(SMALLEST_BLOCK, min(largest, inputs & -inputs))
 
 
-def blocks(inputs: int) -> int:
+def blocks(inputs: int, bits: int) -> int:
     """Blocks per output row."""
-    return -(-inputs // block_size(inputs))
+    return -(-inputs // block_size(inputs, bits))
 
 
 def packed_shape(outputs: int, inputs: int, bits: int) -> tuple[int, int, int]:
     """Shape of the packed uint8 matrix: [outputs, blocks, bytes per block]."""
-    return outputs, blocks(inputs), block_size(inputs) * bits // 8
+    return outputs, blocks(inputs, bits), block_size(inputs, bits) * bits // 8
 
 
 def scales(matrix: npt.NDArray[np.float32], bits: int) -> npt.NDArray[np.float32]:
@@ -40,7 +44,7 @@ def scales(matrix: npt.NDArray[np.float32], bits: int) -> npt.NDArray[np.float32
     The range is one longer below zero, so the sign of the extreme value decides which end it takes; this wins almost
     one bit's worth of resolution over the symmetric choice at 4 bits.
     """
-    grouped = _grouped(matrix)
+    grouped = _grouped(matrix, bits)
     extreme = np.take_along_axis(grouped, np.abs(grouped).argmax(axis=-1)[..., None], axis=-1)[..., 0]
     chosen = extreme / -float(2 ** (bits - 1))
     return np.where(chosen == 0, np.float32(1), chosen).astype(np.float32)
@@ -49,14 +53,14 @@ def scales(matrix: npt.NDArray[np.float32], bits: int) -> npt.NDArray[np.float32
 def pack(matrix: npt.NDArray[np.float32], bits: int) -> npt.NDArray[np.uint8]:
     """Rounded, offset and packed integers, uint8 `packed_shape`."""
     zero = 2 ** (bits - 1)
-    codes = np.rint(_grouped(matrix) / scales(matrix, bits)[..., None]) + zero
+    codes = np.rint(_grouped(matrix, bits) / scales(matrix, bits)[..., None]) + zero
     return _offset_packed(codes.clip(0, 2 * zero - 1).astype(np.uint8), bits)
 
 
 def pack_integers(integers: npt.NDArray[np.int8], bits: int) -> npt.NDArray[np.uint8]:
     """Integers [outputs, inputs] that fill whole blocks, offset and packed as by `pack`."""
     outputs, inputs = integers.shape
-    grouped = integers.reshape(outputs, blocks(inputs), block_size(inputs)) + np.int16(2 ** (bits - 1))
+    grouped = integers.reshape(outputs, blocks(inputs, bits), -1) + np.int16(2 ** (bits - 1))
     return _offset_packed(grouped.astype(np.uint8), bits)
 
 
@@ -77,9 +81,10 @@ def unpack(
     return values.reshape(len(packed), -1)[:, :inputs]
 
 
-def positive_scales(matrix: npt.NDArray[np.float32], bits: int) -> npt.NDArray[np.float32]:
-    """One scale above zero per block, f32 [outputs, blocks]: the tighter end of the integer range is just reached."""
-    grouped, most = _grouped(matrix), 2 ** (bits - 1)
+def positive_scales(matrix: npt.NDArray[np.float32], bits: int, count: int) -> npt.NDArray[np.float32]:
+    """One scale above zero for each of `count` equal parts of a row, f32 [outputs, count]: the tighter end of the
+    integer range is just reached."""
+    grouped, most = matrix.reshape(len(matrix), count, -1), 2 ** (bits - 1)
     chosen = np.maximum(grouped.max(axis=-1) / np.float32(most - 1), grouped.min(axis=-1) / np.float32(-most))
     positive: npt.NDArray[np.float32] = np.where(chosen <= 0, np.float32(1), chosen).astype(np.float32)
     return positive
@@ -88,10 +93,11 @@ def positive_scales(matrix: npt.NDArray[np.float32], bits: int) -> npt.NDArray[n
 def pack_signed(matrix: npt.NDArray[np.float32], scale: npt.NDArray[np.floating], bits: int) -> npt.NDArray[np.uint8]:
     """Rounded two's complement integers of the transposed matrix [inputs, outputs], as a row of bytes.
 
-    `scale` [outputs, blocks] is what the integers will be multiplied with; `inputs` must fill whole blocks.
+    `scale` [outputs, count] is what the integers of each of `count` equal parts of a row will be multiplied with.
     """
     most = 2 ** (bits - 1)
-    codes = np.rint(_grouped(matrix) / scale.astype(np.float32)[..., None]).clip(-most, most - 1)
+    grouped = matrix.reshape(*scale.shape, -1)
+    codes = np.rint(grouped / scale.astype(np.float32)[..., None]).clip(-most, most - 1)
     return pack_signed_integers(codes.astype(np.int8).reshape(len(matrix), -1), bits)
 
 
@@ -112,7 +118,8 @@ def unpack_signed(packed: npt.NDArray[np.uint8], scale: npt.NDArray[np.floating]
     return values.reshape(outputs, -1)
 
 
-def _grouped(matrix: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def _grouped(matrix: npt.NDArray[np.float32], bits: int) -> npt.NDArray[np.float32]:
     outputs, inputs = matrix.shape
-    padded = np.pad(matrix, ((0, 0), (0, blocks(inputs) * block_size(inputs) - inputs)))
-    return padded.reshape(outputs, blocks(inputs), block_size(inputs))
+    count, block = blocks(inputs, bits), block_size(inputs, bits)
+    padded = np.pad(matrix, ((0, 0), (0, count * block - inputs)))
+    return padded.reshape(outputs, count, block)

@@ -38,26 +38,28 @@ class Rounder:
     """Rounds matrices by name; each once, however often it is asked for."""
 
     def __init__(self) -> None:
-        self._moments: dict[str, npt.NDArray[np.float64]] = {}
+        self._moments: dict[str, npt.NDArray[np.floating]] = {}
         self._made: dict[tuple[str, bool], Rounded] = {}
 
-    def learn(self, moments: Mapping[str, npt.NDArray[np.float64]]) -> None:
-        """Take X^T X [inputs, inputs] of the inputs X [rows, inputs] that each named matrix saw.
+    def learn(self, moments: Mapping[str, npt.NDArray[np.floating]]) -> None:
+        """Take X^T X [inputs, inputs] of the inputs X [rows, inputs] that each named matrix saw."""
+        self._moments.update(moments)
 
-        Matrices whose inputs do not fill whole blocks are left to the nearest integers.
+    def forget(self) -> None:
+        """Let go of what was learnt and made, as much as the weights themselves; once all are written."""
+        self._moments.clear()
+        self._made.clear()
+
+    def round(self, name: str, read: Callable[[], Floats], bits: int, *, positive: bool) -> Rounded | None:
+        """Round the matrix [outputs, inputs] that `read` gives; `positive` allows only scales above zero.
+
+        None where nothing is known of its inputs, or they do not fill whole blocks: the nearest integers must do.
         """
-        whole = {name: value for name, value in moments.items() if len(value) % block_size(len(value)) == 0}
-        self._moments.update(whole)
-
-    def can(self, name: str) -> bool:
-        """Whether anything is known of the matrix's inputs."""
-        return name in self._moments
-
-    def round(self, name: str, read: Callable[[], Floats], bits: int, *, positive: bool) -> Rounded:
-        """Round the matrix [outputs, inputs] that `read` gives; `positive` allows only scales above zero."""
-        key = name, positive
+        moments, key = self._moments.get(name), (name, positive)
+        if moments is None or len(moments) % block_size(len(moments), bits):
+            return None
         if key not in self._made:
-            self._made[key] = compensated(read(), self._moments[name], bits, positive=positive)
+            self._made[key] = compensated(read(), moments, bits, positive=positive)
         return self._made[key]
 
 
@@ -83,11 +85,11 @@ def best_scales(block: Floats, bits: int, *, positive: bool) -> Floats:
     return best
 
 
-def compensated(matrix: Floats, moments: npt.NDArray[np.float64], bits: int, *, positive: bool) -> Rounded:
+def compensated(matrix: Floats, moments: npt.NDArray[np.floating], bits: int, *, positive: bool) -> Rounded:
     """Integers and scales for a matrix [outputs, inputs] whose inputs have these moments [inputs, inputs]."""
     (outputs, inputs), most = matrix.shape, 2 ** (bits - 1)
-    block = block_size(inputs)
-    damped = moments + np.eye(inputs) * max(DAMPING * float(np.mean(np.diag(moments))), 1e-12)
+    block = block_size(inputs, bits)
+    damped = moments + np.eye(inputs) * max(DAMPING * float(np.mean(np.diag(moments))), 1e-12)  # f64 from here
     passing = _upper_root_of_inverse(damped).astype(np.float32)
     rest = np.ascontiguousarray(matrix.T)  # a column of the matrix is a row here, and lies together
     integers = np.empty((inputs, outputs), np.int8)

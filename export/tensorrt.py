@@ -76,10 +76,26 @@ class TensorRtChoice:
     slots: int = 4
     positions: int = 1024
     """Rows of each slot's cache; all of them are read in every step."""
+    down: Precision | None = None
+    """Of the down projections, the most sensitive matrices, where it is to be another; FP32 is as wide as `dtype`."""
 
     def __post_init__(self) -> None:
         if self.slots not in SLOTS:
             raise ExportError(f"{self.slots} slots: TensorRT engines are built for one of {SLOTS}")
+        if self.down is Precision.FP8:
+            raise ExportError("down projections cannot be fp8: what they are given may exceed its range")
+
+    @property
+    def down_precision(self) -> Precision:
+        """Of the down projections."""
+        if self.down is not None:
+            return self.down
+        return Precision.FP32 if self.precision is Precision.FP8 else self.precision
+
+    @property
+    def rounds(self) -> bool:
+        """Whether any matrix is so narrow that rounding has something to learn."""
+        return Precision.INT4 in (self.precision, self.down_precision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +177,10 @@ def write_probe(
 
 
 def _plan(source: TensorRtSource, choice: TensorRtChoice) -> FramePlan:
-    full = Precision.FP32
     return FramePlan(
-        config=source.talker, file=source.model_file, precision=choice.precision, head_precision=full,
+        config=source.talker, file=source.model_file, precision=choice.precision, head_precision=Precision.FP32,
         max_top_k=source.max_top_k, max_positions=source.max_positions, cache_rows=choice.positions,
-        down_precision=full if choice.precision is Precision.FP8 else None,
+        down_precision=choice.down_precision,
     )  # fmt: skip
 
 

@@ -20,7 +20,6 @@ from export.config import read_generation_config, read_model_config
 from export.errors import ExportError
 from export.exporter import MAX_POSITIONS, graph_top_k
 from export.full_voice import FullVoice, full_voice
-from export.lowering import Precision
 from export.placing import aside, check_target, into_place
 from export.plan_machine import LARGEST_OPSET, runs_in_onnxruntime
 from export.progress import Progress, Silent
@@ -42,6 +41,8 @@ class ChoiceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     dtype: str
     """Of products, caches and codec states: "float16" or "float32"."""
     precision: str
+    down_precision: str
+    """Of the down projections; "fp32" is as wide as `dtype`, as for `precision`."""
     slots: int
     positions: int
     quality: Quality | None
@@ -70,7 +71,7 @@ def export_tensorrt(
     with full_voice(checkpoint, progress, measured) as voice:
         if voice is not None:
             _check_measurable(choice.form)
-            if choice.precision is Precision.INT4:
+            if choice.rounds:
                 rounder.learn(voice.reference.moments(voice.learning))
             quality = judge(_measure(voice, source, choice, rounder), choice.precision, force=force)
     record = ChoiceRecord(
@@ -78,6 +79,7 @@ def export_tensorrt(
         shape=choice.shape.value,
         dtype=np.dtype(choice.dtype).name,
         precision=choice.precision.value,
+        down_precision=choice.down_precision.value,
         slots=choice.slots,
         positions=choice.positions,
         quality=quality,
@@ -103,5 +105,5 @@ def _measure(voice: FullVoice, source: TensorRtSource, choice: TensorRtChoice, r
     """The set's weights and types against the full ones."""
     with tempfile.TemporaryDirectory() as scratch:
         write_probe(source, choice, rounder, Path(scratch), PROBE_FILE)
-        narrow = Prober(Path(scratch), voice.reference.manifest, literally=True)
+        narrow = Prober(Path(scratch), voice.reference.manifest, voice.reference.progress, literally=True)
         return measure(voice.reference.prober, narrow, voice.reference.speak(voice.measured))

@@ -32,11 +32,18 @@ ANY: Final = NUMBERS | {BOOL}
 LARGEST_OPSETS: Final[dict[Version, int]] = {(10, 3): 21, (10, 15): 24}
 """Largest opset our graphs may declare, from that version on: what brought int4, and what brought TensorScatter."""
 
+INT4_BLOCKS: Final = (64, 128)
+"""Sizes by the documentation of TensorRT 11 (quantization schemes); the parser takes others too."""
+INT8_BLOCKS_SINCE: Final = (10, 15)
+"""The oldest version whose parser was seen to take them. The documentation of Dequantize knew blocks of int4 alone at
+first, and knows those of int8 in 11."""
+
 
 class Facts:
-    """Types, shapes and origins of a model's values."""
+    """Types, shapes and origins of a model's values, and the TensorRT that is to take it."""
 
-    def __init__(self, model: ModelProto) -> None:
+    def __init__(self, model: ModelProto, version: Version) -> None:
+        self.version = version
         graph = shape_inference.infer_shapes(model, strict_mode=True).graph
         self.kinds: dict[str, int] = {value.name: value.data_type for value in graph.initializer}
         self.shapes: dict[str, list[int | str]] = {value.name: list(value.dims) for value in graph.initializer}
@@ -112,8 +119,10 @@ def _dequantize(node: NodeProto, facts: Facts) -> Iterator[str]:
             yield "the scale of a weight must be a constant"
         if set(facts.readers[node.output[0]]) != {"MatMul"}:
             yield "only matrix products may read a quantised weight, or it is unpacked into memory"
-    if kind in (INT4, INT8) and (said.get("axis") not in (0, 1) or not said.get("block_size")):
-        yield "integer weights come in blocks along axis 0 or 1"
+    if kind == INT4 and (said.get("axis") not in (0, 1) or said.get("block_size") not in INT4_BLOCKS):
+        yield "int4 comes in blocks of 64 or 128 along axis 0 or 1"
+    if kind == INT8 and said.get("block_size") and facts.version < INT8_BLOCKS_SINCE:
+        yield "int8 does not come in blocks yet, but with a scale per output"
 
 
 def _quantize(node: NodeProto, facts: Facts) -> Iterator[str]:
@@ -205,7 +214,7 @@ def faults_of(model: ModelProto, version: Version) -> list[str]:
     unknown = [node for node in model.graph.node if node.domain or node.op_type not in RULES]
     if unknown:
         return [*found, *(f"{node.name} ({node.op_type}): the operator is not known" for node in unknown)]
-    facts = Facts(model)
+    facts = Facts(model, version)
     for tensor in facts.initializers.values():
         if tensor.data_type in FLOATS and tensor.data_location != TensorProto.EXTERNAL:
             values = numpy_helper.to_array(tensor).astype(np.float64)

@@ -24,6 +24,12 @@ hypothesis.settings.load_profile("speakd")
 
 
 @pytest.fixture(scope="session")
+def default_checkpoint() -> Path:
+    """The voice that comes with the product."""
+    return Path(__file__).parent.parent / "engines" / "voices" / "default" / "checkpoint"
+
+
+@pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An official-layout CustomVoice checkpoint of a few hundred kilobytes. Do not change it: copy it."""
     return write_checkpoint(TinySpec(), tmp_path_factory.mktemp("models") / "tiny")

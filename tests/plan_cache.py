@@ -30,6 +30,7 @@ def write_plan(cache: Path, *, key: PlanKey = KEY, sizes: PlanSizes = SIZES, **o
     graphs = tuple(_graph(folder, role, sizes) for role in roles)
     plan = PlanSet(
         format_version=PLAN_FORMAT, key=key, sizes=sizes, attention="in_place", frame="unrolled", dtype="float16",
+        down_precision="int8",
         graphs=graphs, tables=_file(folder, "tables.safetensors") if stepped else None, voice="default",
         created="2026-11-20T12:00:00Z", build_s=60.0, verification=GOOD,
     )  # fmt: skip

@@ -51,6 +51,7 @@ def write_plan(
         attention=choice.form.value,
         frame=choice.shape.value,
         dtype="float16" if np.dtype(choice.dtype) == np.float16 else "float32",
+        down_precision=choice.down_precision.value,
         graphs=tuple(files),
         tables=_write_tables(folder) if choice.shape is FrameShape.STEPPED else None,
         voice="tiny",

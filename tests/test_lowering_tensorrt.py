@@ -18,7 +18,7 @@ from export.graph import GraphBuilder
 from export.lowering import Matrix, Precision
 from export.lowering_tensorrt import OPSETS, TensorRtLowering
 from export.payload import Payload
-from export.quantise import pack_signed, positive_scales, unpack_signed
+from export.quantise import block_size, pack_signed, positive_scales, unpack_signed
 from export.rounding import Rounder
 from tests.tensorrt_machine import FORMS
 
@@ -56,7 +56,8 @@ def linear(values: Floats, precision: Precision) -> Word:
 @pytest.mark.parametrize("form", FORMS)
 def test_blocks_of_integers_mean_what_was_packed(tmp_path: Path, form: AttentionForm, precision: Precision) -> None:
     x, values = some(1, ROWS, INPUTS), some(OUTPUTS, INPUTS)
-    scale = positive_scales(values, precision.bits)
+    parts = 1 if precision is Precision.INT8 else INPUTS // block_size(INPUTS, 4)
+    scale = positive_scales(values, precision.bits, parts)
     expected = x @ unpack_signed(pack_signed(values, scale, precision.bits), scale, precision.bits).T
     found = run(tmp_path, linear(values, precision), x, form, np.float32)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
@@ -68,7 +69,8 @@ def test_a_rounder_decides_where_it_knows_something(tmp_path: Path) -> None:
     given, rounder = some(200, INPUTS).astype(np.float64), Rounder()
     rounder.learn({"w": given.T @ given})
     rounded = rounder.round("w", lambda: values, 4, positive=True)
-    expected = x @ (rounded.integers * np.repeat(rounded.scales, INPUTS, axis=1)).T
+    assert rounded is not None
+    expected = x @ (rounded.integers * np.repeat(rounded.scales, block_size(INPUTS, 4), axis=1)).T
     found = run(tmp_path, linear(values, Precision.INT4), x, AttentionForm.ROWS, np.float32, rounder)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
@@ -84,7 +86,7 @@ def test_floats_of_eight_bits_on_both_sides(tmp_path: Path, form: AttentionForm)
     np.testing.assert_allclose(found, seen @ narrow.T, rtol=1e-3, atol=1e-2)
 
 
-@pytest.mark.parametrize("shape", [(OUTPUTS, 24), (7, INPUTS)])
+@pytest.mark.parametrize("shape", [(OUTPUTS, 24), (OUTPUTS, 96), (7, INPUTS)])
 def test_matrices_that_do_not_fill_blocks_stay_wide(tmp_path: Path, shape: tuple[int, int]) -> None:
     x, values = some(1, ROWS, shape[1]), some(*shape)
     found = run(tmp_path, linear(values, Precision.INT4), x, AttentionForm.ROWS, np.float32)

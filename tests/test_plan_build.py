@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from engines.manifest import read_manifest
 from engines.plan_files import Plan, bundle_hash, find_plan, plans, plans_of
 from engines.plan_set import PlanSizes, open_shapes
 from engines.step_names import StepTables
@@ -19,7 +20,7 @@ from engines.tensorrt_contract import profile_of
 from export.attention_tensorrt import AttentionForm
 from export.errors import BuildError, QualityError
 from export.plan_build import Watcher, build_plan
-from export.plan_choice import PlanWish
+from export.plan_choice import PlanWish, choose, down_word
 from export.plan_profile import which_profile
 from export.plan_progress import BuildState, StoppedError
 from export.tensorrt import FrameShape
@@ -290,6 +291,41 @@ def test_another_checkpoint_is_refused(wish: PlanWish, tmp_path: Path) -> None:
     other = write_checkpoint(TinySpec(seed=99), tmp_path / "other")
     with pytest.raises(BuildError, match="is not the checkpoint that"):
         build(replace(wish, checkpoint=other))
+
+
+@pytest.mark.parametrize(
+    ("precision", "down", "expected"),
+    [
+        ("auto", None, "int8"),
+        ("int4", None, "int8"),
+        ("int4", "int4", "int4"),
+        ("int8", None, "int8"),
+        ("int8", "fp16", "fp16"),
+        ("fp8", None, "fp16"),
+        ("fp16", None, "fp16"),
+        ("fp32", "fp16", "fp32"),
+    ],
+)
+def test_down_projections_are_the_bundles_own_or_what_is_asked_for(
+    wish: PlanWish, precision: str, down: str | None, expected: str
+) -> None:
+    manifest = read_manifest(wish.bundle)
+    made = msgspec.structs.replace(manifest.provenance, precision="int4", down_precision="int8")
+    manifest = msgspec.structs.replace(manifest, provenance=made)
+    gpu = replace(ORIN, architecture="sm_89")
+    found, choice = choose(replace(wish, precision=precision, down=down), manifest, "10.3.0", gpu)
+    assert found == ("int4" if precision == "auto" else precision)
+    assert down_word(choice) == expected
+
+
+def test_a_plan_with_other_down_projections_is_not_what_is_asked_for(wish: PlanWish) -> None:
+    wish = replace(wish, precision="int8", shape=FrameShape.STEPPED)
+    plan, _ = build(wish)
+    assert plan.about.down_precision == "int8"
+    assert build(replace(wish, down="int8"))[1] is False
+    plan, built = build(replace(wish, down="fp16"))
+    assert (plan.about.down_precision, built) == ("fp16", True)
+    assert build(wish)[1] is False, "it has no wish in this, and the daemon neither"
 
 
 def test_weights_below_the_gate_are_refused_unless_forced(wish: PlanWish) -> None:

@@ -141,7 +141,7 @@ def test_precision_follows_the_bundle(tiny_bundle: Path) -> None:
     manifest = read_manifest(tiny_bundle)
     assert plan_precision("auto", manifest) == "fp16"
     assert plan_precision("int8", manifest) == "int8"
-    made = msgspec.structs.replace(manifest.provenance, precision="int4, down projections int8")
+    made = msgspec.structs.replace(manifest.provenance, precision="int4", down_precision="int8")
     assert plan_precision("auto", msgspec.structs.replace(manifest, provenance=made)) == "int4"
 
 

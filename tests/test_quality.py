@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
 import pytest
 
 from engines.manifest import CodebookQuality, Manifest, Quality, StageSampling, read_manifest
-from export.errors import QualityError
+from export.__main__ import main
+from export.errors import ExportError, QualityError
 from export.exporter import GRAPHS, export_checkpoint
 from export.frame_graph import FramePlan
 from export.inspect_bundle import judgement
 from export.lowering import Precision
 from export.payload import Payload
+from export.probe_speech import Spoken
 from export.probe_texts import probe_ids
-from export.quality import MOMENTS_FILE, PROBE_FILE, Prober, Spoken, compare, log_softmax, measure, portions
+from export.progress import Silent, Unit
+from export.quality import MOMENTS_FILE, PROBE_FILE, Prober, compare, log_softmax, measure, portions
 from export.quality_gate import QualityGate
 from export.tensorrt import read_source
 from export.text_side import load_tokenizer
@@ -53,7 +58,7 @@ class Full:
         self.predictor_gamma = source.model_file.read("talker.code_predictor.model.layers.0.input_layernorm.weight")
 
     def speak(self) -> tuple[Prober, list[Spoken]]:
-        prober = Prober(self.folder, greedy(self.manifest))
+        prober = Prober(self.folder, greedy(self.manifest), Silent())
         return prober, prober.speak(self.texts, self.table, self.codec)
 
 
@@ -120,6 +125,60 @@ def test_a_bundle_below_the_gate_is_refused_and_forced(tmp_path: Path) -> None:
     assert PROBE_FILE not in {path.name for path in (tmp_path / "bundle").iterdir()}
 
 
+class Stages:
+    """What an export told of its progress."""
+
+    def __init__(self) -> None:
+        self.totals: list[tuple[str, int]] = []
+        self.done: list[int] = []
+
+    def stage(self, name: str, total: int, unit: Unit = Unit.BYTES) -> Callable[[int], None]:
+        place = len(self.totals)
+        self.totals.append((f"{name}, {unit.value}", total))
+        self.done.append(0)
+
+        def advance(count: int) -> None:
+            self.done[place] += count
+
+        return advance
+
+
+def test_every_stage_of_a_measured_export_comes_to_its_end(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    stages = Stages()
+    export_checkpoint(tiny_checkpoint, tmp_path / "bundle", "int4", progress=stages, force=True)
+    assert stages.done == [total for _, total in stages.totals]
+    told = [name for name, _ in stages.totals]
+    assert told == [
+        "text table, bytes", "reference, bytes", "speaking, runs", "learning, runs", "weights, bytes", "speaking, runs",
+        "comparing, runs", "comparing, runs", "checksums, bytes",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("free", "measured"), [(None, True), (64 << 20, True), (1 << 20, False)])
+def test_a_bundle_is_measured_where_the_memory_is_there(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    free: int | None, measured: bool,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("export.exporter.free_memory_bytes", lambda: free)
+    words = [str(tiny_checkpoint), str(tmp_path / "bundle"), "--precision", "int8"]
+    assert main(words) == 0
+    assert (read_manifest(tmp_path / "bundle").quality is not None) is measured
+    assert ("too little memory is free (--measure tries all the same)" in capsys.readouterr().out) is not measured
+    assert main([*words, "--measure"]) == 0
+    assert "of choices as in fp32" in capsys.readouterr().out
+    assert main([*words, "--no-measure"]) == 0
+    assert capsys.readouterr().out.strip().endswith("what quantisation cost was not measured")
+
+
+def test_a_disk_without_room_for_the_measurement_says_so(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("export.placing.shutil.disk_usage", lambda _: SimpleNamespace(free=2 << 20))
+    with pytest.raises(ExportError, match=r"measuring it \d+ MiB more \(--no-measure\)"):
+        export_checkpoint(tiny_checkpoint, tmp_path / "bundle", "int8")
+    assert export_checkpoint(tiny_checkpoint, tmp_path / "bundle", "int8", measured=False).quality is None
+
+
 def test_a_good_bundle_keeps_its_record_and_inspect_shows_it(tiny_checkpoint: Path, tmp_path: Path) -> None:
     quality = export_checkpoint(tiny_checkpoint, tmp_path / "bundle", "int8").quality
     assert quality is not None
@@ -131,6 +190,13 @@ def test_a_good_bundle_keeps_its_record_and_inspect_shows_it(tiny_checkpoint: Pa
     assert f"{quality.agreement:.1%}" in shown.stdout
     assert "Within the gate" in shown.stdout
     assert "custom_voice" in shown.stdout
+
+
+@pytest.mark.parametrize("precision", ["int8", "int4"])
+def test_the_default_voice_is_within_the_gate(default_checkpoint: Path, tmp_path: Path, precision: str) -> None:
+    quality = export_checkpoint(default_checkpoint, tmp_path / "bundle", precision, measured=True).quality
+    assert quality is not None
+    assert quality.passed
 
 
 def test_inspect_of_full_and_of_no_bundle(tiny_bundle: Path, tmp_path: Path) -> None:

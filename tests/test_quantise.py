@@ -10,11 +10,16 @@ from hypothesis import strategies as st
 from export.quantise import block_size, blocks, pack, packed_shape, scales, unpack
 
 
-@given(st.integers(1, 4096))
-def test_a_block_is_a_power_of_two_between_16_and_128(inputs: int) -> None:
-    size = block_size(inputs)
+@given(st.sampled_from([4, 8]), st.integers(1, 4096))
+def test_a_block_is_a_power_of_two_between_16_and_128(bits: int, inputs: int) -> None:
+    size = block_size(inputs, bits)
     assert size in (16, 32, 64, 128)
-    assert blocks(inputs) * size >= inputs > (blocks(inputs) - 1) * size
+    assert blocks(inputs, bits) * size >= inputs > (blocks(inputs, bits) - 1) * size
+
+
+def test_four_bits_come_in_smaller_blocks_where_a_matrix_is_narrow() -> None:
+    assert [block_size(inputs, 4) for inputs in (256, 768, 1024, 3072)] == [64, 64, 128, 128]
+    assert [block_size(inputs, 8) for inputs in (256, 768, 1024, 3072)] == [128] * 4
 
 
 @given(st.sampled_from([4, 8]), st.integers(1, 5), st.integers(1, 300), st.integers(0, 2**32 - 1))
@@ -23,7 +28,7 @@ def test_unpacking_comes_within_half_a_step(bits: int, outputs: int, inputs: int
     packed, scale = pack(matrix, bits), scales(matrix, bits)
     assert packed.shape == packed_shape(outputs, inputs, bits)
     error = np.abs(unpack(packed, scale, bits, inputs) - matrix)
-    step = np.repeat(np.abs(scale), block_size(inputs), axis=1)[:, :inputs]
+    step = np.repeat(np.abs(scale), block_size(inputs, bits), axis=1)[:, :inputs]
     # the far end of the range, opposite the extreme value, may have to be clipped by up to one step
     assert (error <= step * 1.0001).all()
     assert np.median(error / step) <= 0.5
@@ -33,7 +38,7 @@ def test_unpacking_comes_within_half_a_step(bits: int, outputs: int, inputs: int
 def test_integers_come_back_exactly(bits: int) -> None:
     half = 2 ** (bits - 1)
     matrix = np.random.default_rng(0).integers(-half, half, (3, 512)).astype(np.float32) * 0.25
-    matrix[:, :: block_size(512)] = -half * 0.25  # every block holds the end of the range
+    matrix[:, :: block_size(512, bits)] = -half * 0.25  # every block holds the end of the range
     assert (unpack(pack(matrix, bits), scales(matrix, bits), bits, matrix.shape[1]) == matrix).all()
 
 

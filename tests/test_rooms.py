@@ -11,10 +11,11 @@ ROOT = Path(__file__).parent.parent
 ALLOWED = {
     "app": {
         "engines.contract", "engines.device_facts", "engines.engine", "engines.engine_config", "engines.errors",
-        "engines.gpu_presence", "engines.voice_files",
+        "engines.gpu_presence", "engines.machine_memory", "engines.voice_files",
     },
     "export": {
         "engines.manifest", "engines.step_names", "engines.plan_set", "engines.plan_files", "engines.errors",
+        "engines.machine_memory",
         "engines.cuda_api",  # the one border to CUDA; engines are tried where they are built
     },
     "engines": set[str](),

@@ -20,6 +20,7 @@ from export.quantise import (
 from export.rounding import Rounded, Rounder, _upper_root_of_inverse, best_scales, compensated
 
 OUTPUTS, INPUTS = 24, 256
+BLOCK = block_size(INPUTS, 4)
 Floats = npt.NDArray[np.float32]
 
 
@@ -35,7 +36,7 @@ def some_inputs() -> Floats:
 
 
 def values(rounded: Rounded) -> Floats:
-    found: Floats = rounded.integers.astype(np.float32) * np.repeat(rounded.scales, block_size(INPUTS), axis=1)
+    found: Floats = rounded.integers.astype(np.float32) * np.repeat(rounded.scales, BLOCK, axis=1)
     return found
 
 
@@ -46,7 +47,8 @@ def test_outputs_change_less_than_with_the_nearest_integers(positive: bool) -> N
     rounded = compensated(matrix, moments, 4, positive=positive)
     plain = unpack(pack(matrix, 4), scales(matrix, 4), 4, INPUTS)
     if positive:
-        plain = unpack_signed(pack_signed(matrix, positive_scales(matrix, 4), 4), positive_scales(matrix, 4), 4)
+        scale = positive_scales(matrix, 4, INPUTS // BLOCK)
+        plain = unpack_signed(pack_signed(matrix, scale, 4), scale, 4)
         assert rounded.scales.min() > 0
     error, before = (np.linalg.norm(given @ (found - matrix).T) for found in (values(rounded), plain))
     assert error < 0.6 * before
@@ -57,14 +59,14 @@ def test_outputs_change_less_than_with_the_nearest_integers(positive: bool) -> N
 def test_without_correlation_every_weight_is_rounded_to_the_nearest() -> None:
     matrix = some_matrix()
     rounded = compensated(matrix, np.eye(INPUTS), 4, positive=False)
-    scale = np.repeat(rounded.scales, block_size(INPUTS), axis=1)
+    scale = np.repeat(rounded.scales, BLOCK, axis=1)
     np.testing.assert_array_equal(rounded.integers, np.rint(matrix / scale).clip(-8, 7))
 
 
 @pytest.mark.parametrize("positive", [False, True])
 def test_the_best_scale_is_no_worse_than_the_plain_one(positive: bool) -> None:
-    block = some_matrix()[:, : block_size(INPUTS)]
-    plain = (positive_scales if positive else scales)(block, 4)[:, 0]
+    block = some_matrix()[:, :BLOCK]
+    plain = (positive_scales(block, 4, 1) if positive else scales(block, 4))[:, 0]
 
     def error(scale: Floats) -> Floats:
         rounded = np.rint(block / scale[:, None]).clip(-8, 7) * scale[:, None]
@@ -78,8 +80,8 @@ def test_the_best_scale_is_no_worse_than_the_plain_one(positive: bool) -> None:
 def test_integers_survive_both_packings(bits: int) -> None:
     random, most = np.random.default_rng(3), 2 ** (bits - 1)
     integers = random.integers(-most, most, (OUTPUTS, INPUTS), dtype=np.int8)
-    scale = random.uniform(0.5, 2, (OUTPUTS, INPUTS // block_size(INPUTS))).astype(np.float32)
-    expected = integers * np.repeat(scale, block_size(INPUTS), axis=1)
+    scale = random.uniform(0.5, 2, (OUTPUTS, INPUTS // block_size(INPUTS, bits))).astype(np.float32)
+    expected = integers * np.repeat(scale, block_size(INPUTS, bits), axis=1)
     np.testing.assert_array_equal(unpack(pack_integers(integers, bits), scale, bits, INPUTS), expected)
     np.testing.assert_array_equal(unpack_signed(pack_signed_integers(integers, bits), scale, bits), expected)
 
@@ -92,12 +94,14 @@ def test_a_matrix_is_rounded_once_for_each_kind_of_scale() -> None:
         return some_matrix()
 
     rounder.learn({"a": np.eye(INPUTS), "odd": np.eye(100)})
-    assert rounder.can("a")
-    assert not rounder.can("odd")
+    assert rounder.round("unknown", read, 4, positive=False) is None
+    assert rounder.round("odd", read, 4, positive=False) is None
     first = rounder.round("a", read, 4, positive=False)
     assert rounder.round("a", read, 4, positive=False) is first
     assert rounder.round("a", read, 4, positive=True) is not first
     assert len(reads) == 2
+    rounder.forget()
+    assert rounder.round("a", read, 4, positive=False) is None
 
 
 def test_the_root_of_the_inverse() -> None:

@@ -21,8 +21,8 @@ from export.attention_tensorrt import AttentionForm
 from export.exporter import export_checkpoint
 from export.lowering import Precision
 from export.plan_machine import runs_in_onnxruntime
+from export.probe_speech import prompt_rows
 from export.probe_texts import probe_ids
-from export.quality import prompt_rows
 from export.tensorrt import FrameShape, TensorRtChoice, TensorRtSource, read_source
 from export.text_side import load_tokenizer
 from tests.tensorrt_machine import FORMS, CodecMachine, Machine, Values

@@ -52,9 +52,40 @@ def test_int4_is_rounded_with_what_was_learnt(tiny_checkpoint: Path, tmp_path: P
     assert records[0].quality is not None
     assert records[1].quality is None
     learnt, nearest = (load_file(tmp_path / str(measured) / records[0].weights) for measured in (True, False))
-    name = "talker.layers.0.mlp.down"
+    name = "talker.layers.0.attention.qkv"
     assert not np.array_equal(learnt[f"{name}.s4"], nearest[f"{name}.s4"])
     assert np.array_equal(learnt["codec.codebooks"], nearest["codec.codebooks"])
+
+
+def test_down_projections_may_be_stored_otherwise(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    done = run(
+        str(tiny_checkpoint), str(folder), "--form", "rows", "--precision", "int4", "--down", "int8", "--slots", "1",
+        "--positions", "32", "--no-measure",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "int4, down projections int8, for 1 slots" in " ".join(done.stdout.split())
+    record = msgspec.json.decode((folder / CHOICE_FILE).read_bytes(), type=ChoiceRecord)
+    assert (record.precision, record.down_precision) == ("int4", "int8")
+    stored = set(load_file(folder / record.weights))
+    for stack in ("talker", "predictor"):
+        assert f"{stack}.layers.0.mlp.down.s8" in stored
+        assert f"{stack}.layers.0.attention.qkv.s4" in stored
+
+
+def test_down_projections_are_never_fp8() -> None:
+    assert TensorRtChoice(precision=Precision.FP8).down_precision is Precision.FP32
+    with pytest.raises(ExportError, match="down projections cannot be fp8"):
+        TensorRtChoice(precision=Precision.INT4, down=Precision.FP8)
+
+
+@pytest.mark.parametrize("precision", Precision)
+def test_the_default_voice_is_within_the_gate(default_checkpoint: Path, tmp_path: Path, precision: Precision) -> None:
+    """In fp16 (`Precision.FP32` being as wide as the products), and in all narrower ways."""
+    choice = TensorRtChoice(AttentionForm.ROWS, FrameShape.STEPPED, precision=precision, slots=1, positions=32)
+    quality = export_tensorrt(default_checkpoint, tmp_path / "set", choice, measured=True).quality
+    assert quality is not None
+    assert quality.passed
 
 
 def test_nothing_foreign_is_overwritten(tiny_checkpoint: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto, helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from engines.plan_set import SLOTS
 from export.attention_tensorrt import AttentionForm
@@ -89,6 +89,33 @@ def test_other_numbers_of_slots_are_refused() -> None:
 def test_caches_beyond_the_rotary_tables_are_refused(positions: int) -> None:
     with pytest.raises(ExportError, match=f"{positions} rows of cache"):
         build_tensorrt(true_source("0.6B"), TensorRtChoice(positions=positions))
+
+
+def in_blocks(kind: int, block: int) -> ModelProto:
+    """One product with a weight of so many inputs a scale."""
+    weight = helper.make_tensor("w", kind, (128, 2), [1] * 256)
+    scale = numpy_helper.from_array(np.ones((128 // block, 2), np.float32), "s")
+    nodes = [
+        helper.make_node("DequantizeLinear", ["w", "s"], ["d"], "dequantize", axis=0, block_size=block),
+        helper.make_node("MatMul", ["x", "d"], ["y"], "product"),
+    ]
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, (1, size)) for n, size in (("x", 128), ("y", 2)))
+    graph = helper.make_graph(nodes, "one", [x], [y], [weight, scale])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+@pytest.mark.parametrize(
+    ("kind", "block", "version", "taken"),
+    [
+        (TensorProto.INT4, 128, (10, 3), True),
+        (TensorProto.INT4, 64, (10, 3), True),
+        (TensorProto.INT4, 32, (10, 15), False),
+        (TensorProto.INT8, 32, (10, 15), True),
+        (TensorProto.INT8, 128, (10, 3), False),
+    ],
+)
+def test_blocks_that_a_version_takes(kind: int, block: int, version: tuple[int, int], taken: bool) -> None:
+    assert (not faults_of(in_blocks(kind, block), version)) is taken
 
 
 Fill = Callable[[GraphBuilder], str]
