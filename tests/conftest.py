@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,9 @@ from tests.tiny_spec import TinySpec
 hypothesis.settings.register_profile("search", deadline=None, max_examples=2000)
 hypothesis.settings.register_profile("speakd", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("speakd")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, and so its children, would be deaf
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

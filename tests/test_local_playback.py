@@ -91,7 +91,6 @@ def test_a_client_that_goes_is_silent_and_lets_the_next_play(place: Place, numbe
             await turn_until(lambda: daemon.services.gate.contexts == 0)
             assert daemon.services.loudspeaker.line.free
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are told to ignore it
     play(scenario())
 
 
