@@ -26,6 +26,8 @@ from app.wishes import FileFormat
 from engines.contract import Pcm
 
 STDOUT: Final = "-"
+_READER_S: Final = 0.05
+"""Between two looks whether a pipe has a reader."""
 
 
 _BY_SUFFIX: Final = {
@@ -84,6 +86,7 @@ class FileSink:
         self._writer: Writer | None = None
         self._ended = False
         self._lock = threading.Lock()  # a write given up on by its caller may still be running when the end comes
+        self._over = threading.Event()  # and may wait for a reader
 
     async def write(self, pcm: Pcm) -> None:
         """Append a block; a failure removes the part file."""
@@ -95,11 +98,13 @@ class FileSink:
         await self._executor.run(self._guarded, self._finish)
 
     async def stop(self) -> None:
-        """The same as `finish`: what has been written is a valid file."""
+        """The same as `finish`: what has been written is a valid file. A pipe without a reader is not waited for."""
+        self._over.set()
         await self._executor.run(self._guarded, self._finish)
 
     async def abort(self) -> None:
         """Remove the part file."""
+        self._over.set()
         await self._executor.run(self._guarded, self._discard)
 
     def check(self) -> None:
@@ -153,7 +158,7 @@ class FileSink:
                 raise SinkError("standard output is closed; give a file name, or redirect it")
             self._file = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
         elif _is_special(Path(self._output)):
-            self._file = os.fdopen(os.open(self._output, os.O_WRONLY | os.O_CLOEXEC), "wb")
+            self._file = os.fdopen(self._open_special(), "wb")
         else:
             self._file = self._open_part()
             rewind = True
@@ -164,6 +169,20 @@ class FileSink:
                 self._file, self._sample_rate_hz, wav=self._format is FileFormat.WAV, rewind=rewind
             )
         return self._writer
+
+    def _open_special(self) -> int:
+        """A pipe or a device; for a pipe's reader we wait until it comes or all is over."""
+        while True:
+            try:
+                descriptor = os.open(self._output, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            except OSError as error:
+                if error.errno != errno.ENXIO or not stat.S_ISFIFO(Path(self._output).stat().st_mode):
+                    raise
+                if self._over.wait(_READER_S):
+                    raise BrokenPipeError(errno.EPIPE, "nobody read it") from None
+            else:
+                os.set_blocking(descriptor, True)
+                return descriptor
 
     def _open_part(self) -> BinaryIO:
         """The part file beside the final name, held against a second writer; links are followed, so they survive."""

@@ -180,6 +180,24 @@ def test_a_pipe_is_written_through_and_never_replaced(tmp_path: Path, pool: Boun
     assert stat.S_ISFIFO(path.stat().st_mode)
 
 
+@pytest.mark.parametrize("end", ["stop", "abort"])
+def test_a_pipe_that_nobody_reads_can_be_given_up(tmp_path: Path, pool: BoundedExecutor, end: str) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    async def scenario() -> None:
+        sink = FileSink(str(path), FileFormat.WAV, RATE, pool)
+        writing = asyncio.ensure_future(sink.write(sine(1)))
+        while not sink._lock.locked():
+            await asyncio.sleep(0)
+        await getattr(sink, end)()
+        with pytest.raises(BrokenPipeError):
+            await writing
+
+    run(scenario())
+    assert stat.S_ISFIFO(path.stat().st_mode)
+
+
 def test_streaming_wav_is_read_by_others(tmp_path: Path) -> None:
     path = tmp_path / "stream.wav"
     path.write_bytes(streaming_wav_header(RATE) + to_pcm16(sine(2)).tobytes())
