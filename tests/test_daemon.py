@@ -63,7 +63,7 @@ async def process(config: Path) -> AsyncIterator[tuple[Process, Any]]:
     finally:
         if started.returncode is None:
             started.kill()
-            await started.wait()
+            await started.communicate()  # to the end of its log, so that the pipe is closed
 
 
 @pytest.fixture
