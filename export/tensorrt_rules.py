@@ -3,7 +3,8 @@
 Purpose: name every node of a graph that a given TensorRT would refuse or, worse, take and compute something else.
 Knows: operators, the version that brought them, their types and the forms that work. Sources: the operator tables and
 the changelog of onnx-tensorrt (8.5 for most operators; LayerNormalization 8.6; int64 and FP8 9.0; int4 10.0), the
-release notes of 10.14 and 10.15 (attention), and real parser runs of 10.15.1 and 11.2.1 on our graphs (`scripts/
+release notes of 10.14 and 10.15 (attention), what NVIDIA's own projects met on devices (NVIDIA/TensorRT-Model-Connect:
+see `export.attention_tensorrt`; TensorRT-Edge-LLM), and real parser runs of 10.15.1 and 11.2.1 on our graphs (`scripts/
 trt_parse`). Does not know: what TensorRT will fuse, build or run; a graph without faults here may still be slow.
 
 Some rules are ours: what the model needs in float32 must be float32, although the parser would take it narrow.
@@ -80,14 +81,7 @@ def constant(*places: int) -> Fault:
 
 
 def _attention(node: NodeProto, facts: Facts) -> Iterator[str]:
-    if len(node.output) != 1:
-        yield "only one output is supported; keep the cache with TensorScatter"
-    if len(node.input) > 4:
-        yield "past inputs are not supported, and nonpad_kv_seqlen is dropped in silence"
-    if "scale" not in attributes(node):
-        yield "give scale, or ten more layers come with every attention"
-    if any(len(facts.shapes[name]) != 4 for name in node.input):
-        yield "our graphs give 4-D inputs"
+    yield "its fused kernels do not build, or are wrong, over a long cache: give the products one by one"
 
 
 def _scatter(node: NodeProto, facts: Facts) -> Iterator[str]:
