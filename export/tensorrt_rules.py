@@ -12,6 +12,7 @@ Some rules are ours: what the model needs in float32 must be float32, although t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -56,9 +57,16 @@ class Facts:
         self.inputs = {value.name for value in graph.input}
         self.outputs = {value.name for value in graph.output}
         self.readers: dict[str, list[str]] = {}
+        self.products: Counter[str] = Counter()
+        """How many products with weights each value is the left factor of."""
+        weights = set(self.initializers)
         for node in graph.node:
             for name in node.input:
                 self.readers.setdefault(name, []).append(node.op_type)
+            if node.op_type == "DequantizeLinear" and node.input[0] in weights:
+                weights.add(node.output[0])
+            if node.op_type == "MatMul" and node.input[1] in weights:
+                self.products[node.input[0]] += 1
 
 
 Fault = Callable[[NodeProto, Facts], Iterator[str]]
@@ -216,7 +224,18 @@ def faults_of(model: ModelProto, version: Version) -> list[str]:
                 found.append(f"constant {tensor.name} is not finite in its type")
     for node in model.graph.node:
         found += [f"{node.name} ({node.op_type}): {fault}" for fault in _node_faults(node, facts, version)]
-    return found
+    return found + [f"{rows}: {count} products read it; join their weights" for rows, count in _shared_rows(facts)]
+
+
+def _shared_rows(facts: Facts) -> Iterator[tuple[str, int]]:
+    """Values that several products with weights read.
+
+    TensorRT may fuse such products side by side, and then computes something else where one slot speaks (10.13.3 on
+    Thor, TensorRT-Edge-LLM issues 105 and 151; that project turns the fusion off from 10.15 on).
+    """
+    for rows, count in facts.products.items():
+        if count > 1:
+            yield rows, count
 
 
 def _node_faults(node: NodeProto, facts: Facts, version: Version) -> Iterator[str]:

@@ -157,6 +157,14 @@ def test_faults_are_found(fill: Fill, said: str) -> None:
     assert any(said in fault for fault in faults_of(one_node(fill), (10, 15)))
 
 
+def test_products_side_by_side_are_to_be_joined() -> None:
+    def fill(g: GraphBuilder) -> str:
+        left, right = (g.op("MatMul", "x", g.const(np.full((16, 2), value), np.float32)) for value in (1, 2))
+        return g.op("Add", left, right)
+
+    assert faults_of(one_node(fill), (10, 15)) == ["x: 2 products read it; join their weights"]
+
+
 def test_older_versions_know_less() -> None:
     def fill(g: GraphBuilder) -> str:
         return g.op("RMSNormalization", "x", g.const(np.ones(16), np.float32), axis=-1)
