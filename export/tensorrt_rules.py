@@ -123,6 +123,8 @@ def _dequantize(node: NodeProto, facts: Facts) -> Iterator[str]:
             yield "only matrix products may read a quantised weight, or it is unpacked into memory"
     if kind == INT4 and (said.get("axis") not in (0, 1) or said.get("block_size") not in INT4_BLOCKS):
         yield "int4 comes in blocks of 64 or 128 along axis 0 or 1"
+    if kind == FP8 and facts.shapes[node.input[1]]:
+        yield "a weight in E4M3 with more than one scale is unpacked to float16"
     if kind == INT8 and said.get("block_size") and facts.version < INT8_BLOCKS_SINCE:
         yield "int8 does not come in blocks yet, but with a scale per output"
 
@@ -130,6 +132,8 @@ def _dequantize(node: NodeProto, facts: Facts) -> Iterator[str]:
 def _quantize(node: NodeProto, facts: Facts) -> Iterator[str]:
     if attributes(node).get("output_dtype") != FP8:
         yield "only E4M3 activations are quantised in the graph"
+    if facts.shapes[node.input[1]]:
+        yield "only one scale for all activations multiplies E4M3"
 
 
 def _top_k(node: NodeProto, facts: Facts) -> Iterator[str]:

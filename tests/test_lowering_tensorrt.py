@@ -79,7 +79,7 @@ def test_a_rounder_decides_where_it_knows_something(tmp_path: Path) -> None:
 def test_floats_of_eight_bits_on_both_sides(tmp_path: Path, form: AttentionForm) -> None:
     x, values = some(1, ROWS, INPUTS), some(OUTPUTS, INPUTS)
     x[0, 0, 0] = 1000.0  # beyond E4M3: saturates
-    scale = np.abs(values).max(axis=1, keepdims=True) / 448
+    scale = np.abs(values).max() / 448
     narrow = (values / scale).astype(ml_dtypes.float8_e4m3fn).astype(np.float32) * scale
     seen = x.clip(-448, 448).astype(ml_dtypes.float8_e4m3fn).astype(np.float32)
     found = run(tmp_path, linear(values, Precision.FP8), x, form, np.float32)

@@ -157,6 +157,20 @@ def test_faults_are_found(fill: Fill, said: str) -> None:
     assert any(said in fault for fault in faults_of(one_node(fill), (10, 15)))
 
 
+def test_eight_bit_floats_have_one_scale() -> None:
+    def fill(g: GraphBuilder, *scales: float) -> str:
+        scale = g.const(scales if len(scales) > 1 else scales[0], np.float32)
+        narrow = g.op("QuantizeLinear", "x", scale, output_dtype=TensorProto.FLOAT8E4M3FN, axis=3)
+        return g.op("DequantizeLinear", narrow, scale, axis=3)
+
+    assert faults_of(one_node(lambda g: fill(g, 1.0)), (10, 15)) == []
+    faults = faults_of(one_node(lambda g: fill(g, *[1.0] * 16)), (10, 15))
+    assert [fault.split(": ")[1] for fault in faults] == [
+        "only one scale for all activations multiplies E4M3",
+        "a weight in E4M3 with more than one scale is unpacked to float16",
+    ]
+
+
 def test_products_side_by_side_are_to_be_joined() -> None:
     def fill(g: GraphBuilder) -> str:
         left, right = (g.op("MatMul", "x", g.const(np.full((16, 2), value), np.float32)) for value in (1, 2))
