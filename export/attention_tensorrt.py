@@ -2,10 +2,16 @@
 
 Purpose: rotary positions, the cache, the mask and the products, in standard operators that TensorRT's parser takes.
 Knows: what each TensorRT can do. From 10.15: TensorScatter writes the new rows into the cache where it lies (the past
-and the present are the same memory) and Attention reads all of it under an additive mask; the operator's own
-`nonpad_kv_seqlen` is no way out, since the parser drops it in silence. Before: the products one by one over the cache
+and the present are the same memory), and the products go over all of it under an additive mask. Before: over the cache
 and the new rows side by side, and only the new rows come out, for the caller to copy into the cache.
 Does not know: layers, weights, what the rows mean.
+
+The products are given one by one, scores and softmax in float32, although there is an operator for all of it. NVIDIA
+found with Qwen3 and Qwen2.5 (issues 245 and 955, pull requests 785 and 1048 of NVIDIA/TensorRT-Model-Connect) that one
+row over a long cache does not build in float16 where queries, keys and values are joined by a fourth input (10.16.1 and
+11.0; 2,048 rows of cache, but 256 did), is wrong in float16 under a mask (11.2), and does not build in float32 where it
+may be decomposed (11.2); they write the products out since. The operator's own `nonpad_kv_seqlen` would be dropped in
+silence by the parser, which also scales all keys, thus the whole cache, in every layer and step (10.15.1).
 """
 
 from __future__ import annotations
@@ -29,9 +35,9 @@ class AttentionForm(str, Enum):
     """How the cache is written."""
 
     IN_PLACE = "in_place"
-    """TensorScatter and Attention; TensorRT 10.15 and later."""
+    """TensorScatter; TensorRT 10.15 and later."""
     ROWS = "rows"
-    """Decomposed; only new rows come out. TensorRT 10.3 and later."""
+    """Only new rows come out. TensorRT 10.3 and later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,7 @@ class _Where:
     positions: str
     """i64 [B, S]."""
     mask: str
-    """Additive, [B, 1, rows, keys], as the form wants it."""
+    """Additive, f32 [B or 1, 1, rows of a key head, keys]."""
     angles: tuple[str, str]
     """Cosine and sine, f32 [B, 1, S, width / 2]; empty where RotaryEmbedding looks them up itself."""
 
@@ -95,7 +101,7 @@ class TensorRtAttention:
         mask = ""
         if cache.rows > 1:
             hidden = np.arange(last)[None] > first + np.arange(cache.rows)[:, None]
-            mask = self._for_form(g.const(np.where(hidden, UNSEEN, 0.0)[None, None], np.float32), heads)
+            mask = self._for_groups(g.const(np.where(hidden, UNSEEN, 0.0)[None, None], np.float32), heads)
         return self._mix(q, key, value, mask, heads), key, value
 
     def _whole(self, q: str, k: str, v: str, heads: Heads, cache: Cache) -> tuple[str, str, str]:
@@ -106,7 +112,7 @@ class TensorRtAttention:
         angles = (g.op("Gather", cache.cosine, steps), g.op("Gather", cache.sine, steps))
         seen = g.op("LessOrEqual", steps, g.op("Unsqueeze", steps, g.ints(1)))
         mask = g.op("Where", seen, g.const(0.0, np.float32), g.const(UNSEEN, np.float32))
-        mask = self._for_form(g.op("Unsqueeze", mask, g.ints(0, 1)), heads)
+        mask = self._for_groups(g.op("Unsqueeze", mask, g.ints(0, 1)), heads)
         key, value = self._narrow(self._rotate(k, angles, heads)), self._narrow(v)
         return self._mix(self._rotate(q, angles, heads), key, value, mask, heads), key, value
 
@@ -136,7 +142,7 @@ class TensorRtAttention:
             angles = (self._look_up(cache.cosine, positions), self._look_up(cache.sine, positions))
         seen = g.op("LessOrEqual", keys, g.op("Unsqueeze", positions, g.ints(1, 3)))  # [B, 1, S, keys]
         mask = g.op("Where", seen, g.const(0.0, np.float32), g.const(UNSEEN, np.float32))
-        return _Where(start, positions, self._for_form(mask, heads), angles)
+        return _Where(start, positions, self._for_groups(mask, heads), angles)
 
     def _look_up(self, table: str, positions: str) -> str:
         return self._g.op("Unsqueeze", self._g.op("Gather", table, positions), self._g.ints(1))
@@ -159,25 +165,20 @@ class TensorRtAttention:
         right = g.op("Add", g.op("Mul", b, cosine), g.op("Mul", a, sine))
         return g.op("Concat", left, right, axis=-1)
 
-    def _for_form(self, mask: str, heads: Heads) -> str:
+    def _for_groups(self, mask: str, heads: Heads) -> str:
         """From a mask [B or 1, 1, S, keys] to what `_mix` adds."""
-        if self._form is AttentionForm.IN_PLACE:
-            return self._narrow(mask)
         copies = heads.query // heads.key_value
         return self._g.op("Concat", *[mask] * copies, axis=2) if copies > 1 else mask
 
     def _mix(self, q: str, key: str, value: str, mask: str, heads: Heads) -> str:
         """Softmax(q key^T / sqrt(width) + mask) value -> f32 [B, S, heads * width]."""
-        g, scale = self._g, heads.width**-0.5
-        if self._form is AttentionForm.IN_PLACE:
-            mixed = g.op("Attention", self._narrow(q), key, value, *([mask] if mask else []), scale=scale)
-        else:
-            # The query heads of one key head become rows of one product: [B, key heads, group * S, width].
-            q = self._narrow(g.op("Mul", q, g.const(scale, np.float32)))
-            folded = g.op("Reshape", q, g.ints(0, heads.key_value, -1, heads.width))
-            scores = self._widen(g.op("MatMul", folded, g.op("Transpose", key, perm=(0, 1, 3, 2))))
-            weights = g.op("Softmax", g.op("Add", scores, mask) if mask else scores, axis=-1)
-            mixed = g.op("MatMul", self._narrow(weights), value)
-            mixed = g.op("Reshape", mixed, g.ints(0, heads.query, -1, heads.width))
+        g = self._g
+        # The query heads of one key head become rows of one product: [B, key heads, group * S, width].
+        q = self._narrow(g.op("Mul", q, g.const(heads.width**-0.5, np.float32)))
+        folded = g.op("Reshape", q, g.ints(0, heads.key_value, -1, heads.width))
+        scores = self._widen(g.op("MatMul", folded, g.op("Transpose", key, perm=(0, 1, 3, 2))))
+        weights = g.op("Softmax", g.op("Add", scores, mask) if mask else scores, axis=-1)
+        mixed = g.op("MatMul", self._narrow(weights), value)
+        mixed = g.op("Reshape", mixed, g.ints(0, heads.query, -1, heads.width))
         rows = g.op("Transpose", self._widen(mixed), perm=(0, 2, 1, 3))
         return g.op("Reshape", rows, g.ints(0, 0, heads.query * heads.width))

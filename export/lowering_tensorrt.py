@@ -28,6 +28,10 @@ OPSETS: Final = {AttentionForm.IN_PLACE: 24, AttentionForm.ROWS: 21}
 """TensorScatter came with opset 24; int4 with 21, beyond which TensorRT 10.3 knows nothing."""
 INTEGERS: Final = {Precision.INT4: TensorProto.INT4, Precision.INT8: TensorProto.INT8}
 FP8_LIMIT: Final = 448.0  # largest E4M3 value
+PEAK_SHARE: Final = 1 / 32
+"""What gated values are multiplied with while they are narrow. In the code predictor of the released 0.6B a few reach
+about twice what float16 holds (llama.cpp pull request 28231; NaN in float16 also by QwenLM/Qwen3-TTS issue 43), and
+would be infinite, then no numbers. A power of two costs only what is below 0.002, which loses some of its bits."""
 
 
 class TensorRtLowering:
@@ -43,6 +47,7 @@ class TensorRtLowering:
         self.presents_rows = form is AttentionForm.ROWS
         self._attention = TensorRtAttention(graph, form, self.narrow, self.widen)
         self._narrowed: dict[str, str] = {}
+        self._peaked: set[str] = set()
 
     @property
     def _is_full(self) -> bool:
@@ -66,14 +71,17 @@ class TensorRtLowering:
         """MatMul with W^T [inputs, outputs]; quantised weights through DequantizeLinear right before it.
 
         Blocks run along the inputs (axis 0), the form TensorRT's own tools write. A matrix that cannot be cut into
-        blocks which TensorRT takes stays as it is.
+        blocks which TensorRT takes stays as it is. Gated values (`swiglu`) are made smaller for the product, and its
+        rows larger again.
         """
-        precision = weight.precision
+        g, precision = self._g, weight.precision
         if precision is Precision.FP8:
             return self._float8(x, weight)
-        if precision in INTEGERS and self._parts(weight):
-            return self.widen(self._g.op("MatMul", self.narrow(x), self._integers(weight)))
-        return self.widen(self._g.op("MatMul", self.narrow(x), self._plain(weight)))
+        peaked = x in self._peaked and not self._is_full
+        x = self.narrow(g.op("Mul", x, g.const(PEAK_SHARE, np.float32)) if peaked else x)
+        factor = self._integers(weight) if precision in INTEGERS and self._parts(weight) else self._plain(weight)
+        rows = self.widen(g.op("MatMul", x, factor))
+        return g.op("Mul", rows, g.const(1 / PEAK_SHARE, np.float32)) if peaked else rows
 
     def _plain(self, weight: Matrix) -> str:
         shape, dtype = (weight.inputs, weight.outputs), self.dtype
@@ -118,28 +126,30 @@ class TensorRtLowering:
         return self._rounder.round(weight.name, weight.read, weight.precision.bits, positive=True)
 
     def _float8(self, x: str, weight: Matrix) -> str:
-        """Both sides in E4M3: the weight with a scale per output, the rows as they are, saturating at 448.
+        """Both sides in E4M3: the weight with one scale, the rows as they are, saturating at 448.
 
-        A float's precision does not depend on its scale, so the rows need no calibration while they stay below the
+        One scale for all: only where both sides have a single one does TensorRT multiply E4M3; else it unpacks to
+        float16 (seen by NVIDIA with 11.x, pull request 1386 of NVIDIA/TensorRT-Model-Connect). A float's precision does
+        not depend on its scale, so nothing is lost by that, and the rows need no calibration while they stay below the
         limit; where they may not (`swiglu` feeds the down projection), the description leaves the matrix wide.
         """
         g, dtype, shape = self._g, self.dtype, (weight.inputs, weight.outputs)
 
         def scale(values: Array) -> npt.NDArray[np.floating]:
-            return _above_zero((np.abs(values).max(axis=1) / np.float32(FP8_LIMIT)).astype(dtype))
+            return _above_zero(np.asarray(np.abs(values).max() / np.float32(FP8_LIMIT), dtype))
 
         def floats() -> npt.NDArray[np.uint8]:
             values = weight.read()
-            scaled = (values / scale(values).astype(np.float32)[:, None]).clip(-FP8_LIMIT, FP8_LIMIT)
+            scaled = (values / scale(values).astype(np.float32)).clip(-FP8_LIMIT, FP8_LIMIT)
             return np.ascontiguousarray(scaled.T.astype(ml_dtypes.float8_e4m3fn)).view(np.uint8)
 
         view = View(TensorProto.FLOAT8E4M3FN, shape)
         packed = g.weight(f"{weight.name}.f8", np.uint8, shape, floats, view)
-        steps = g.weight(f"{weight.name}.scale", dtype, (weight.outputs,), lambda: scale(weight.read()))
+        step = g.weight(f"{weight.name}.scale", dtype, (), lambda: scale(weight.read()))
         one = g.const(1.0, dtype)
         rows = g.op("QuantizeLinear", self.narrow(x), one, output_dtype=TensorProto.FLOAT8E4M3FN)
         rows = g.op("DequantizeLinear", rows, one)
-        return self.widen(g.op("MatMul", rows, g.op("DequantizeLinear", packed, steps, axis=1)))
+        return self.widen(g.op("MatMul", rows, g.op("DequantizeLinear", packed, step)))
 
     def attention(self, q: str, k: str, v: str, heads: Heads, cache: Cache) -> tuple[str, str, str]:
         """See `export.attention_tensorrt`."""
@@ -164,7 +174,9 @@ class TensorRtLowering:
     def swiglu(self, gate: str, up: str) -> str:
         """gate * sigmoid(gate) * up (the operator Swish is unknown before TensorRT 11)."""
         g = self._g
-        return g.op("Mul", g.op("Mul", gate, g.op("Sigmoid", gate)), up)
+        gated = g.op("Mul", g.op("Mul", gate, g.op("Sigmoid", gate)), up)
+        self._peaked.add(gated)
+        return gated
 
     def gelu(self, x: str) -> str:
         """x / 2 * (1 + erf(x / sqrt 2))."""
@@ -185,5 +197,4 @@ class TensorRtLowering:
 
 def _above_zero(scale: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
     """Scales that a narrow type rounded to zero become its smallest step."""
-    positive: npt.NDArray[np.floating] = np.maximum(scale, np.finfo(scale.dtype).tiny)
-    return positive
+    return np.asarray(np.maximum(scale, np.finfo(scale.dtype).tiny))

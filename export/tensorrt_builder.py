@@ -117,7 +117,6 @@ class TensorRtBuilder:
             told = [parser.get_error(index) for index in range(parser.num_errors)]
             said = [f"{error.node_name()}: {error.desc()}" for error in told] or ERRORS.kept
             raise BuildError(why_failed(f'the graph "{order.name}" (TensorRT {self.version} refuses it)', said[:1]))
-        _let_attention_decompose(network)
         return network, parser
 
     def _configure(self, builder: trt.Builder, order: EngineOrder, monitor: Monitor) -> trt.IBuilderConfig:
@@ -151,19 +150,6 @@ class TensorRtBuilder:
         aside = file.with_name(f".{file.name}")
         aside.write_bytes(_content(config.get_timing_cache().serialize()))
         aside.replace(file)
-
-
-def _let_attention_decompose(network: trt.INetworkDefinition) -> None:
-    """Let attention that no fused kernel of this device takes be built of plain ones; TensorRT refuses it by default.
-
-    ONNX cannot say so. The parser's layers are known as attention by name only, since TensorRT before 10.14 has no such
-    kind, and come as the base class, which has to be told what they are.
-    """
-    for index in range(network.num_layers):
-        layer: Any = network.get_layer(index)
-        if layer.type.name == "ATTENTION_INPUT":
-            layer.__class__ = trt.IAttentionInputLayer  # type: ignore[attr-defined, unused-ignore]
-            layer.attention.decomposable = True
 
 
 def _refused(what: str, otherwise: object = "it did not say why") -> BuildError:

@@ -3,7 +3,8 @@
 Purpose: name every node of a graph that a given TensorRT would refuse or, worse, take and compute something else.
 Knows: operators, the version that brought them, their types and the forms that work. Sources: the operator tables and
 the changelog of onnx-tensorrt (8.5 for most operators; LayerNormalization 8.6; int64 and FP8 9.0; int4 10.0), the
-release notes of 10.14 and 10.15 (attention), and real parser runs of 10.15.1 and 11.2.1 on our graphs (`scripts/
+release notes of 10.14 and 10.15 (attention), what NVIDIA's own projects met on devices (NVIDIA/TensorRT-Model-Connect:
+see `export.attention_tensorrt`; TensorRT-Edge-LLM), and real parser runs of 10.15.1 and 11.2.1 on our graphs (`scripts/
 trt_parse`). Does not know: what TensorRT will fuse, build or run; a graph without faults here may still be slow.
 
 Some rules are ours: what the model needs in float32 must be float32, although the parser would take it narrow.
@@ -11,6 +12,7 @@ Some rules are ours: what the model needs in float32 must be float32, although t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -55,9 +57,16 @@ class Facts:
         self.inputs = {value.name for value in graph.input}
         self.outputs = {value.name for value in graph.output}
         self.readers: dict[str, list[str]] = {}
+        self.products: Counter[str] = Counter()
+        """How many products with weights each value is the left factor of."""
+        weights = set(self.initializers)
         for node in graph.node:
             for name in node.input:
                 self.readers.setdefault(name, []).append(node.op_type)
+            if node.op_type == "DequantizeLinear" and node.input[0] in weights:
+                weights.add(node.output[0])
+            if node.op_type == "MatMul" and node.input[1] in weights:
+                self.products[node.input[0]] += 1
 
 
 Fault = Callable[[NodeProto, Facts], Iterator[str]]
@@ -80,14 +89,7 @@ def constant(*places: int) -> Fault:
 
 
 def _attention(node: NodeProto, facts: Facts) -> Iterator[str]:
-    if len(node.output) != 1:
-        yield "only one output is supported; keep the cache with TensorScatter"
-    if len(node.input) > 4:
-        yield "past inputs are not supported, and nonpad_kv_seqlen is dropped in silence"
-    if "scale" not in attributes(node):
-        yield "give scale, or ten more layers come with every attention"
-    if any(len(facts.shapes[name]) != 4 for name in node.input):
-        yield "our graphs give 4-D inputs"
+    yield "its fused kernels do not build, or are wrong, over a long cache: give the products one by one"
 
 
 def _scatter(node: NodeProto, facts: Facts) -> Iterator[str]:
@@ -121,6 +123,8 @@ def _dequantize(node: NodeProto, facts: Facts) -> Iterator[str]:
             yield "only matrix products may read a quantised weight, or it is unpacked into memory"
     if kind == INT4 and (said.get("axis") not in (0, 1) or said.get("block_size") not in INT4_BLOCKS):
         yield "int4 comes in blocks of 64 or 128 along axis 0 or 1"
+    if kind == FP8 and facts.shapes[node.input[1]]:
+        yield "a weight in E4M3 with more than one scale is unpacked to float16"
     if kind == INT8 and said.get("block_size") and facts.version < INT8_BLOCKS_SINCE:
         yield "int8 does not come in blocks yet, but with a scale per output"
 
@@ -128,6 +132,8 @@ def _dequantize(node: NodeProto, facts: Facts) -> Iterator[str]:
 def _quantize(node: NodeProto, facts: Facts) -> Iterator[str]:
     if attributes(node).get("output_dtype") != FP8:
         yield "only E4M3 activations are quantised in the graph"
+    if facts.shapes[node.input[1]]:
+        yield "only one scale for all activations multiplies E4M3"
 
 
 def _top_k(node: NodeProto, facts: Facts) -> Iterator[str]:
@@ -222,7 +228,18 @@ def faults_of(model: ModelProto, version: Version) -> list[str]:
                 found.append(f"constant {tensor.name} is not finite in its type")
     for node in model.graph.node:
         found += [f"{node.name} ({node.op_type}): {fault}" for fault in _node_faults(node, facts, version)]
-    return found
+    return found + [f"{rows}: {count} products read it; join their weights" for rows, count in _shared_rows(facts)]
+
+
+def _shared_rows(facts: Facts) -> Iterator[tuple[str, int]]:
+    """Values that several products with weights read.
+
+    TensorRT may fuse such products side by side, and then computes something else where one slot speaks (10.13.3 on
+    Thor, TensorRT-Edge-LLM issues 105 and 151; that project turns the fusion off from 10.15 on).
+    """
+    for rows, count in facts.products.items():
+        if count > 1:
+            yield rows, count
 
 
 def _node_faults(node: NodeProto, facts: Facts, version: Version) -> Iterator[str]:

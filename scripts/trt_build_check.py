@@ -42,7 +42,6 @@ def try_graph(builder: TensorRtBuilder, order: EngineOrder) -> dict[str, Any]:
     network, _parser = builder._parse(made, order)
     config = builder._configure(made, order, Monitor(lambda _: True))
     found = {"layers": network.num_layers, "profiles": config.num_optimization_profiles, "tf32": tf32(config)}
-    found["attention"] = decomposable(network)
     found["workspace_mib"] = config.get_memory_pool_limit(trt.MemoryPoolType.WORKSPACE) >> 20
     told = {profile_of(made, builder, network, shapes) for shapes in order.profiles or ({},)}
     found["profile"] = ", ".join(sorted(told))
@@ -70,15 +69,6 @@ def try_build(builder: TensorRtBuilder, order: EngineOrder) -> dict[str, Any]:
     except (BuildError, StoppedError) as error:
         found["stopped"] = isinstance(error, StoppedError)
     return found
-
-
-def decomposable(network: Any) -> list[bool]:
-    """Of every attention, whether it may be built without a kernel of its own."""
-    layers = [network.get_layer(index) for index in range(network.num_layers)]
-    inputs = [layer for layer in layers if layer.type.name == "ATTENTION_INPUT"]
-    for layer in inputs:
-        layer.__class__ = trt.IAttentionInputLayer
-    return [layer.attention.decomposable for layer in inputs]
 
 
 def tf32(config: Any) -> bool:

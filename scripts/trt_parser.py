@@ -41,7 +41,7 @@ from tests.true_shapes import HIDDEN, true_source
 
 SIZES: Final = ("tiny", *HIDDEN)
 VERSIONS: Final = {AttentionForm.IN_PLACE: (10, 15), AttentionForm.ROWS: (10, 3)}
-TELLING: Final = ("ATTENTION_INPUT", "ATTENTION", "KV_CACHE_UPDATE", "ROTARY_EMBEDDING", "DEQUANTIZE", "QUANTIZE")
+TELLING: Final = ("KV_CACHE_UPDATE", "ROTARY_EMBEDDING", "DEQUANTIZE", "QUANTIZE")
 HEADS: Final = ("size", "form", "shape", "role", "dtype", "prec", "slots", "nodes", "layers", "in", "out", "MB", "s",
                 "told")  # fmt: skip
 COLUMNS: Final = "{:5} {:8} {:8} {:7} {:9} {:5} {:8} {:>6} {:>6} {:>4} {:>4} {:>7} {:>5} {}"

@@ -143,9 +143,8 @@ def one_node(fill: Fill, opset: int = 24) -> ModelProto:
         (lambda g: g.op("CumSum", "x", g.const(3, np.int64)), "not known"),
         (lambda g: g.op("Gelu", "x", domain="com.microsoft"), "not known"),
         (lambda g: g.op("Softmax", "h", axis=-1), "type FLOAT16"),
-        (lambda g: g.op("Attention", "x", "x", "x"), "give scale"),
-        (lambda g: g.op("Attention", "x", "x", "x", "", "x", "x", scale=1.0), "left out"),
-        (lambda g: g.ops("Attention", "x", "x", "x", outputs=3, scale=1.0)[0], "only one output"),
+        (lambda g: g.op("Attention", "x", "x", "x", scale=1.0), "one by one"),
+        (lambda g: g.op("Clip", "x", "", g.const(1.0, np.float32)), "left out"),
         (lambda g: g.op("TensorScatter", "cache", "x", "at", axis=-2, mode="circular"), "circular"),
         (lambda g: g.op("TensorScatter", "cache", "x", "at", axis=-2), "must be fixed"),
         (lambda g: g.op("TensorScatter", g.op("Mul", "x", "x"), "x", "at", axis=-2), "in place"),
@@ -156,6 +155,28 @@ def one_node(fill: Fill, opset: int = 24) -> ModelProto:
 )
 def test_faults_are_found(fill: Fill, said: str) -> None:
     assert any(said in fault for fault in faults_of(one_node(fill), (10, 15)))
+
+
+def test_eight_bit_floats_have_one_scale() -> None:
+    def fill(g: GraphBuilder, *scales: float) -> str:
+        scale = g.const(scales if len(scales) > 1 else scales[0], np.float32)
+        narrow = g.op("QuantizeLinear", "x", scale, output_dtype=TensorProto.FLOAT8E4M3FN, axis=3)
+        return g.op("DequantizeLinear", narrow, scale, axis=3)
+
+    assert faults_of(one_node(lambda g: fill(g, 1.0)), (10, 15)) == []
+    faults = faults_of(one_node(lambda g: fill(g, *[1.0] * 16)), (10, 15))
+    assert [fault.split(": ")[1] for fault in faults] == [
+        "only one scale for all activations multiplies E4M3",
+        "a weight in E4M3 with more than one scale is unpacked to float16",
+    ]
+
+
+def test_products_side_by_side_are_to_be_joined() -> None:
+    def fill(g: GraphBuilder) -> str:
+        left, right = (g.op("MatMul", "x", g.const(np.full((16, 2), value), np.float32)) for value in (1, 2))
+        return g.op("Add", left, right)
+
+    assert faults_of(one_node(fill), (10, 15)) == ["x: 2 products read it; join their weights"]
 
 
 def test_older_versions_know_less() -> None:
