@@ -107,6 +107,18 @@ def test_no_room_names_sizes_and_remedy(runtime: Runtime) -> None:
         CudaApi().allocate(7_000_000)
 
 
+@pytest.mark.parametrize(("integrated", "free_bytes"), [(0, 3_000_000), (1, 6_000_000)])
+def test_caches_count_as_free_where_memory_is_shared(
+    integrated: int, free_bytes: int, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CUDA tells the kernel's MemFree there, and page caches fill that within hours."""
+    runtime.integrated = integrated
+    monkeypatch.setattr("engines.cuda_api.machine_memory_bytes", lambda: (6_000_000, 8_000_000))
+    assert CudaApi().free_bytes() == free_bytes
+    monkeypatch.setattr("engines.cuda_api.machine_memory_bytes", lambda: (None, None))
+    assert CudaApi().free_bytes() == 3_000_000
+
+
 def test_an_error_at_work_is_final(runtime: Runtime) -> None:
     cuda = CudaApi()
     event = cuda.event()
