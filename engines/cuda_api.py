@@ -32,6 +32,7 @@ _REMEDIES: Final = {
 }
 _END_STREAM: Final = "cudaStreamDestroy"
 _FORGET: Final = "cudaGraphExecDestroy"
+_NO_DRIVER: Final = "the NVIDIA driver's library (libcuda.so.1) is not found, or older than this cuda-python"
 _STICKY: Final = "the device is unusable for this process, which must be started again"
 
 
@@ -248,7 +249,10 @@ class CudaApi:
         return handle
 
     def _call(self, function: str, *arguments: Any) -> Any:
-        error, *values = getattr(self._cuda, function)(*arguments)
+        try:
+            error, *values = getattr(self._cuda, function)(*arguments)
+        except RuntimeError as lacking:  # cuda-python before 12.9, where the driver is missing or lacks a function
+            raise DeviceLostError(f"CUDA failed in {function}: {lacking}; {_NO_DRIVER}") from lacking
         if int(error) != 0:
             raise DeviceLostError(self._explain(function, error))
         return values[0] if len(values) == 1 else values

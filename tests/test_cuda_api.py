@@ -94,6 +94,19 @@ def test_without_cuda_python_too(monkeypatch: pytest.MonkeyPatch) -> None:
         CudaApi()
 
 
+def test_a_driver_that_is_missing_is_told_whatever_way_cuda_python_says_it(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """12.8 raises where later ones answer with an error."""
+
+    def absent(_device: int) -> None:
+        raise RuntimeError("Failed to dlopen libcuda.so.1")
+
+    monkeypatch.setattr(runtime, "cudaSetDevice", absent, raising=False)
+    with pytest.raises(GpuError, match=r"dlopen libcuda.so.1; the NVIDIA driver's library"):
+        CudaApi()
+
+
 def test_the_talker_goes_before_the_codec(runtime: Runtime) -> None:
     cuda = CudaApi()
     cuda.stream(urgent=True)
