@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, Final, NewType
 
 from engines.errors import DeviceError, DeviceLostError, GpuError
+from engines.machine_memory import machine_memory_bytes
 
 Stream = NewType("Stream", int)
 Event = NewType("Event", int)
@@ -31,6 +32,7 @@ _REMEDIES: Final = {
 }
 _END_STREAM: Final = "cudaStreamDestroy"
 _FORGET: Final = "cudaGraphExecDestroy"
+_NO_DRIVER: Final = "the NVIDIA driver's library (libcuda.so.1) is not found, or older than this cuda-python"
 _STICKY: Final = "the device is unusable for this process, which must be started again"
 
 
@@ -117,9 +119,13 @@ class CudaApi:
         self._wait(self._set_up)
 
     def free_bytes(self) -> int:
-        """Memory of the device that nobody uses now."""
+        """Memory of the device that nobody uses now, or that whoever asks is given: the host's caches, where it is one.
+
+        Of shared memory CUDA counts only what was never touched, which is next to nothing once files were read.
+        """
         free_bytes, _ = self._call("cudaMemGetInfo")
-        return int(free_bytes)
+        available = machine_memory_bytes()[0] if self.device.integrated else None
+        return max(int(free_bytes), available or 0)
 
     def begin_recording(self, stream: Stream) -> None:
         """What this thread puts on the stream is recorded, and not done, until `end_recording`."""
@@ -243,7 +249,10 @@ class CudaApi:
         return handle
 
     def _call(self, function: str, *arguments: Any) -> Any:
-        error, *values = getattr(self._cuda, function)(*arguments)
+        try:
+            error, *values = getattr(self._cuda, function)(*arguments)
+        except RuntimeError as lacking:  # cuda-python before 12.9, where the driver is missing or lacks a function
+            raise DeviceLostError(f"CUDA failed in {function}: {lacking}; {_NO_DRIVER}") from lacking
         if int(error) != 0:
             raise DeviceLostError(self._explain(function, error))
         return values[0] if len(values) == 1 else values

@@ -54,7 +54,7 @@ class Loader(Protocol):
     """Where engines come from."""
 
     def load(self, plan: Plan, graph: PlanGraph) -> Engine:
-        """One engine of a plan. Raises `PlanError`, `DeviceError`."""
+        """One engine of a plan. Raises `PlanError`, `DeviceError`, `GpuError`."""
         ...
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 import tensorrt as trt
 
 from engines.cuda_api import Stream
-from engines.errors import DeviceError, DeviceLostError, PlanError
+from engines.errors import DeviceError, DeviceLostError, GpuError, PlanError
 from engines.plan_files import AGAIN, Plan
 from engines.plan_set import PlanGraph, open_shapes
 from engines.tensorrt_contract import Context, Engine, profile_of
@@ -27,28 +27,44 @@ _log = logging.getLogger(__name__)
 
 
 class _Logger(trt.ILogger):  # type: ignore[misc, unused-ignore]  # untyped where TensorRT has no stubs
-    """TensorRT's messages to Python's logging; its last complaint is kept for the error that follows."""
+    """TensorRT's messages to Python's logging; complaints are kept for the error that follows."""
 
     def __init__(self) -> None:
         trt.ILogger.__init__(self)
-        self.last = ""
+        self.forget()
+
+    def forget(self) -> None:
+        """Something else begins."""
+        self.first = self.last = ""
+        self.no_room = False
 
     def log(self, severity: Any, message: str) -> None:
         if severity in {trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR}:
-            self.last = message
+            self.first = self.first or message
+            if not self.last or _ECHO not in message:
+                self.last = message
+            self.no_room = self.no_room or "memory" in message.lower()
             _log.error("TensorRT: %s", message)
         elif severity == trt.ILogger.Severity.WARNING:
             _log.warning("TensorRT: %s", message)
 
 
+_ECHO: Final = "catchCudaError"
+"""Where CUDA has failed, TensorRT says so again and again without saying why."""
 _LOGGER: Final = _Logger()
 """The only one, never let go: TensorRT keeps the first that a process shows it and ignores every other."""
+_RUNTIMES: Final = list[Any]()
+"""Never let go either."""
 
 
 @cache
 def _runtime() -> trt.Runtime:
-    """Of all engines of the process, never let go either."""
-    return trt.Runtime(_LOGGER)
+    """Of all engines of the process. Raises `GpuError` where TensorRT cannot use CUDA."""
+    _LOGGER.forget()
+    _RUNTIMES.append(trt.Runtime(_LOGGER))
+    if _LOGGER.first:  # what was made holds nothing: to call it, or to let it go, would end the process
+        raise GpuError(f"TensorRT {trt.__version__} cannot use the GPU ({_LOGGER.first})")
+    return _RUNTIMES[-1]
 
 
 class TensorRtLoader:
@@ -56,11 +72,12 @@ class TensorRtLoader:
 
     def load(self, plan: Plan, graph: PlanGraph) -> Engine:
         """One engine of a plan. Raises `PlanError` when TensorRT refuses it, `DeviceError` when it does not fit."""
-        _LOGGER.last = ""
-        engine = _runtime().deserialize_cuda_engine(plan.read(graph))
+        runtime = _runtime()
+        _LOGGER.forget()
+        engine = runtime.deserialize_cuda_engine(plan.read(graph))
         if engine is None:
-            reason = _LOGGER.last or "no reason given"
-            if "memory" in reason.lower():
+            reason = _LOGGER.first or "no reason given"
+            if _LOGGER.no_room:
                 raise DeviceError(f"{graph.file} does not fit the device ({reason}); give its memory free")
             raise PlanError(f"TensorRT {trt.__version__} cannot load {plan.folder / graph.file} ({reason}); {AGAIN}")
         return _LoadedEngine(engine, graph)
@@ -82,10 +99,10 @@ class _LoadedEngine:
             self._updated = {name: engine.get_aliased_input_tensor(name) for name in outputs}
 
     def context(self, scratch: int, sizes: Mapping[str, int], stream: Stream) -> Context:
-        _LOGGER.last = ""
+        _LOGGER.forget()
         made = self._engine.create_execution_context(trt.ExecutionContextAllocationStrategy.USER_MANAGED)
         if made is None:
-            raise DeviceError(f"TensorRT cannot make a context of {self._graph.file} ({_LOGGER.last})")
+            raise DeviceError(f"TensorRT cannot make a context of {self._graph.file} ({_LOGGER.first})")
         if self.scratch_bytes:
             made.set_device_memory(scratch, self.scratch_bytes)
         context = _LoadedContext(made, self.names, self._updated, self._graph)

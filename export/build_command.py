@@ -8,7 +8,6 @@ Does not know: how a plan is built.
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -29,6 +28,7 @@ from export.errors import BuildError, ExportError
 from export.plan_build import Watcher, build_plan
 from export.plan_choice import USUAL_SHAPE, PlanWish
 from export.plan_progress import BuildState, StoppedError
+from export.stopping import stop_on_signals
 from export.tensorrt import FrameShape
 
 _TELL_EVERY: Final = 0.005
@@ -85,7 +85,7 @@ def build_or_list(arguments: argparse.Namespace, load: Callable[[], EngineBuilde
         return
     if arguments.bundle is None:
         raise BuildError("say which bundle engines are to be built for: build BUNDLE")
-    stopping = _stop_on_signals()
+    stopping = stop_on_signals()
     teller = JsonTeller() if arguments.json else PeopleTeller()
     watcher = Watcher(
         tell=teller.tell, waiting=teller.waiting, stopping=stopping.is_set, begins=teller.begins,
@@ -119,14 +119,6 @@ def _wish(arguments: argparse.Namespace, cache: Path) -> PlanWish:
         again=arguments.again,
         unattended=arguments.json,
     )  # fmt: skip
-
-
-def _stop_on_signals() -> threading.Event:
-    """An event that Ctrl-C and SIGTERM set: an exception inside TensorRT's callbacks would end the process there."""
-    stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
-    return stopping
 
 
 class PeopleTeller:

@@ -24,6 +24,10 @@ from export.plan_progress import Phases, StoppedError
 from export.tensorrt_trouble import NO_GPU, why_failed
 
 _KEPT_ERRORS: Final = 20
+_ECHO: Final = "catchCudaError"
+"""Where CUDA has failed, TensorRT says so again and again without saying why."""
+_RUNTIMES: Final = list[Any]()
+"""Never let go."""
 _KINDS: Final = {"FLOAT": np.float32, "HALF": np.float16, "INT32": np.int32, "INT64": np.int64}
 """What inputs and outputs of our graphs are, by TensorRT's names."""
 
@@ -38,6 +42,8 @@ class Errors(trt.ILogger):
     def log(self, severity: trt.ILogger.Severity, msg: str) -> None:
         """Called by TensorRT, from any of its threads."""
         if severity in {trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR}:
+            if self.kept and _ECHO in msg:
+                return
             self.kept = [*self.kept, msg][-_KEPT_ERRORS:]
 
     def forget(self) -> None:
@@ -171,8 +177,11 @@ class BuiltSession:
         self._memory = DeviceMemory()
         self._name = engine.stem
         self._what = f'"{self._name}", which was built but does not run'
-        self._runtime = trt.Runtime(ERRORS)  # must outlive the engine
-        built = self._runtime.deserialize_cuda_engine(engine.read_bytes())
+        _RUNTIMES.append(trt.Runtime(ERRORS))  # must outlive the engine
+        if ERRORS.kept:  # it holds nothing then: to call it, or to let it go, would end the process
+            self._memory.close()
+            raise _refused(f'"{self._name}", which was built but cannot be loaded')
+        built = _RUNTIMES[-1].deserialize_cuda_engine(engine.read_bytes())
         context = built.create_execution_context() if built is not None else None
         if context is None:
             self._memory.close()

@@ -19,7 +19,7 @@ NO_GPU: Final = (
     " this TensorRT supports; engines are built on the device that runs them"
 )
 _MEMORY: Final = re.compile(
-    r"out of memory|OutOfMemory|insufficient memory|cudaErrorMemoryAllocation|MEM_ALLOC_FAILED"
+    r"out of memory|OutOfMemory|insufficient (memory|workspace)|cudaErrorMemoryAllocation|MEM_ALLOC_FAILED"
     r"|unable to allocate|failed to allocate|requested amount of GPU memory",
     re.IGNORECASE,
 )

@@ -9,6 +9,8 @@ import time
 from typing import Any
 
 from app.nvml import read_gpu
+from engines.cuda_api import CudaApi
+from engines.errors import SpeechError
 
 
 class MemoryWatch:
@@ -35,11 +37,10 @@ def _nvml_used_mb() -> float | None:
 
 def _cuda_used_mb() -> float | None:
     try:
-        from cuda.bindings import runtime
-    except ImportError:
+        cuda = CudaApi()
+        return (cuda.device.memory_bytes - cuda.free_bytes()) / 1e6
+    except SpeechError:
         return None
-    error, free, total = runtime.cudaMemGetInfo()
-    return None if int(error) else (total - free) / 1e6
 
 
 def copy_bandwidth_gb_s(size_bytes: int = 1 << 28, copies: int = 20) -> float | None:

@@ -25,6 +25,11 @@ def plain(bits: int) -> Bits:
     return Bits(bits, bits, bits, bits)
 
 
+def copied_bytes(free_bytes: int) -> int:
+    """How much to copy for a device's bandwidth: far more than any cache holds, and twice that must be free."""
+    return min(1 << 32, free_bytes // 4)
+
+
 BITS: Final = {
     ("tensorrt", "int4"): Bits(4.125, 4.125, 16, 16),
     ("tensorrt", "int8"): Bits(8.125, 8.125, 16, 16),

@@ -16,7 +16,7 @@ import torch
 
 from export.train.shape import VoiceShape
 from scripts.gpu_rows import emit, reason
-from scripts.gpu_shape import SMOKE, Shape, plain
+from scripts.gpu_shape import SMOKE, Shape, copied_bytes, plain
 from scripts.gpu_torch import Frame, random_codec, random_frame
 from scripts.gpu_torch_time import captured, copy_bandwidth_gb_s, per_run_ms
 
@@ -44,7 +44,8 @@ def measure(ends: float, *, smoke: bool) -> None:
     torch.set_grad_enabled(False)
     emit(case="PyTorch", torch=torch.__version__, cuda=torch.version.cuda, **device_facts(device))
     with boxed(case="copy"):
-        emit(case="copy", bandwidth_gb_s=copy_bandwidth_gb_s(device, 1 << 22 if smoke else 1 << 32))
+        size_bytes = 1 << 22 if smoke else copied_bytes(torch.cuda.mem_get_info()[0])
+        emit(case="copy", bandwidth_gb_s=copy_bandwidth_gb_s(device, size_bytes))
     measure_codec(device, smoke=smoke)
     for batch in (1, 2) if smoke else (1, 4, 2, 8):
         for fused in (False, True):

@@ -43,7 +43,7 @@ cuda_major() { # of the driver on a desktop, of JetPack's CUDA on a Jetson; noth
   if [[ $(gpu_kind) == jetson ]]; then
     sed -n 's/.*"version" *: *"\([0-9]*\)\..*/\1/p' "$sysroot/usr/local/cuda/version.json" 2>/dev/null | head -n 1
   elif command -v nvidia-smi >/dev/null; then
-    nvidia-smi 2>/dev/null | sed -n 's/.*CUDA Version: *\([0-9]*\)\..*/\1/p' | head -n 1
+    nvidia-smi 2>/dev/null | sed -nE 's/.*CUDA (UMD )?Version: *([0-9]+)\..*/\2/p' | head -n 1 # "UMD": since 610
   fi
 }
 

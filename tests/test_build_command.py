@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -82,7 +83,7 @@ def test_a_build_says_where_to_write_why_it_died(
 ) -> None:  # fmt: skip
     stopped = threading.Event()
     stopped.set()
-    monkeypatch.setattr(build_command, "_stop_on_signals", lambda: stopped)
+    monkeypatch.setattr(build_command, "stop_on_signals", lambda: stopped)
     words = ["--checkpoint", str(tiny_checkpoint), "--cache", str(tmp_path), "--precision", "fp16", "--json"]
     arguments = parser().parse_args(["build", str(tiny_bundle), *words])
     with pytest.raises(StoppedError):
@@ -104,7 +105,7 @@ class Gone(StringIO):
 def test_a_reader_that_has_gone_ends_the_build_and_is_no_failure_of_it(
     tiny_bundle: Path, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build_command, "_stop_on_signals", threading.Event)
+    monkeypatch.setattr(build_command, "stop_on_signals", threading.Event)
     monkeypatch.setattr(sys, "stdout", Gone())
     words = ["--checkpoint", str(tiny_checkpoint), "--cache", str(tmp_path), "--precision", "fp16", "--json"]
     with pytest.raises(StoppedError):
@@ -112,10 +113,40 @@ def test_a_reader_that_has_gone_ends_the_build_and_is_no_failure_of_it(
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
+DEAF = """
+import ctypes
+from export.stopping import stop_on_signals
+stop_on_signals()
+library, lock = ctypes.CDLL(None), ctypes.create_string_buffer(64)
+library.pthread_mutex_lock(lock)
+print("busy", flush=True)
+library.pthread_mutex_lock(lock)
+"""
+"""The main thread in a library that does not come back, as TensorRT's while it tries kernels."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_asks_twice_does_not_wait_for_tensorrt(number: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", DEAF], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as build:
+        guard = threading.Timer(60.0, build.kill)
+        guard.start()
+        assert build.stdout is not None
+        assert build.stderr is not None
+        assert build.stdout.readline() == "busy\n"
+        build.send_signal(number)
+        assert "once more ends it at once" in build.stderr.readline()
+        assert build.poll() is None, "TensorRT may still let it"
+        build.send_signal(number)
+        assert build.wait() == 128 + number
+        guard.cancel()
+
+
 def test_more_slots_than_plans_hold_is_told_the_daemon_too(
     tiny_bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build_command, "_stop_on_signals", threading.Event)
+    monkeypatch.setattr(build_command, "stop_on_signals", threading.Event)
     assert main(["build", str(tiny_bundle), "--slots", "16", "--json"]) == 1
     told = capsys.readouterr()
     assert "16 slots: TensorRT plans hold at most 8" in json.loads(told.out)["error"]

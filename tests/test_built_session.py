@@ -6,6 +6,7 @@ import ctypes
 import importlib
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -188,6 +189,26 @@ def test_what_does_not_load_or_run_is_said(library: Any, file: Path, monkeypatch
     with pytest.raises(BuildError, match='"talker", which was built but cannot be loaded'):
         builder.open(file, PROFILES)
     assert HostCuda.closed == 1
+
+
+def test_a_runtime_without_a_gpu_is_not_touched(library: Any, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TensorRT logs that it could make none, and gives an object; to let that go ends the process, too."""
+    made: list[Any] = []
+
+    class Nothing:
+        pass
+
+    def dead(errors: Any) -> Any:
+        errors.log(0, "CUDA initialization failure with error: 999")
+        errors.log(1, "[checkMacros.cpp::catchCudaError::229] Error Code 1: Cuda Runtime (In catchCudaError)")
+        made.append(weakref.ref(nothing := Nothing()))
+        return nothing
+
+    monkeypatch.setattr(library, "Runtime", dead)
+    with pytest.raises(BuildError, match="TensorRT finds no GPU it can use"):
+        library.border.TensorRtBuilder().open(file, PROFILES)
+    assert library.border.ERRORS.kept == ["CUDA initialization failure with error: 999"]
+    assert made[0]() is not None
 
 
 @pytest.mark.parametrize(

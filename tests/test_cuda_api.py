@@ -94,6 +94,19 @@ def test_without_cuda_python_too(monkeypatch: pytest.MonkeyPatch) -> None:
         CudaApi()
 
 
+def test_a_driver_that_is_missing_is_told_whatever_way_cuda_python_says_it(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """12.8 raises where later ones answer with an error."""
+
+    def absent(_device: int) -> None:
+        raise RuntimeError("Failed to dlopen libcuda.so.1")
+
+    monkeypatch.setattr(runtime, "cudaSetDevice", absent, raising=False)
+    with pytest.raises(GpuError, match=r"dlopen libcuda.so.1; the NVIDIA driver's library"):
+        CudaApi()
+
+
 def test_the_talker_goes_before_the_codec(runtime: Runtime) -> None:
     cuda = CudaApi()
     cuda.stream(urgent=True)
@@ -105,6 +118,18 @@ def test_no_room_names_sizes_and_remedy(runtime: Runtime) -> None:
     runtime.errors["cudaMalloc"] = Error.cudaErrorMemoryAllocation
     with pytest.raises(DeviceError, match=r"lower engine.slots.*7 MB were asked for, 3 MB are free"):
         CudaApi().allocate(7_000_000)
+
+
+@pytest.mark.parametrize(("integrated", "free_bytes"), [(0, 3_000_000), (1, 6_000_000)])
+def test_caches_count_as_free_where_memory_is_shared(
+    integrated: int, free_bytes: int, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CUDA tells the kernel's MemFree there, and page caches fill that within hours."""
+    runtime.integrated = integrated
+    monkeypatch.setattr("engines.cuda_api.machine_memory_bytes", lambda: (6_000_000, 8_000_000))
+    assert CudaApi().free_bytes() == free_bytes
+    monkeypatch.setattr("engines.cuda_api.machine_memory_bytes", lambda: (None, None))
+    assert CudaApi().free_bytes() == 3_000_000
 
 
 def test_an_error_at_work_is_final(runtime: Runtime) -> None:

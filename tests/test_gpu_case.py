@@ -190,6 +190,18 @@ def test_memory_is_what_came_after(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MemoryWatch().found() == {}
 
 
+def test_files_that_were_read_are_not_memory_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the GPU shares the host's, CUDA counts the caches of a plan's files with what is taken."""
+    runtime, package = Runtime(), types.ModuleType("cuda.bindings")
+    package.runtime, runtime.integrated = runtime, 1  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cuda", types.ModuleType("cuda"))
+    monkeypatch.setitem(sys.modules, "cuda.bindings", package)
+    monkeypatch.setattr(gpu_memory, "_nvml_used_mb", lambda: None)
+    available = iter([6_000_000, 5_000_000])
+    monkeypatch.setattr("engines.cuda_api.machine_memory_bytes", lambda: (next(available), 8_000_000))
+    assert MemoryWatch().found() == {"memory_mb": pytest.approx(1.0), "memory_without_context": True}
+
+
 def test_a_case_on_the_processor_tells_part_by_part(
     asked: Asked, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

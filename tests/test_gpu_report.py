@@ -8,7 +8,7 @@ import pytest
 
 from scripts.gpu_engine import CUDA, TENSORRT
 from scripts.gpu_report import aims, table, with_shares
-from scripts.gpu_shape import BITS, SMOKE, Shape, plain
+from scripts.gpu_shape import BITS, SMOKE, Shape, copied_bytes, plain
 
 
 def case(slots: int, **found: Any) -> dict[str, Any]:
@@ -31,6 +31,12 @@ def rows() -> list[dict[str, Any]]:
         {**case(1, frame_ms=200.0, **reads, period_ms=2.06, device_ms=0.1), "shape": "unrolled"},
         case(8, fault="it died at once"),
     ]
+
+
+@pytest.mark.parametrize(("free_bytes", "size_bytes"), [(140 << 30, 4 << 30), (7 << 30, 7 << 28)])
+def test_bandwidth_is_measured_on_small_devices_too(free_bytes: int, size_bytes: int) -> None:
+    """The copy and its source fit, with room for others."""
+    assert copied_bytes(free_bytes) == size_bytes
 
 
 def test_the_aims_are_judged_by_the_worst() -> None:

@@ -113,6 +113,11 @@ def test_what_is_wrong_in_some_company_only_is_found(
     [
         ("Cuda Runtime (out of memory)", "memory was too small to build x"),
         ("Skipping tactic: insufficient memory on requested 1 bytes", "memory was too small to build x"),
+        (
+            "Could not find any implementation for node a due to insufficient workspace. See verbose log for requested"
+            " sizes.",
+            "memory was too small to build x",
+        ),
         ("CPU-only builder is not supported in standard mode", NO_GPU),
         ("Target GPU SM 53 is not supported by this TensorRT release.", "does not support this GPU"),
         ("anything " * 100, "could not build x: anything"),

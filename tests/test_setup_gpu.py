@@ -137,6 +137,16 @@ def test_onnxruntime_is_put_back(machine: Machine) -> None:
     ]
 
 
+@pytest.mark.parametrize(("cuda", "extra"), [("13.3", "tensorrt"), ("12.9", "tensorrt-cuda12")])
+def test_newer_drivers_word_it_otherwise(machine: Machine, cuda: str, extra: str) -> None:
+    machine.driver("")
+    banner = f"| NVIDIA-SMI 610.43.02              KMD Version: 610.43.02     CUDA UMD Version: {cuda}     |"
+    machine.command("bin/nvidia-smi", f"#!/bin/bash\necho '{banner}'\n")
+    (machine.home / "has-tensorrt").touch()
+    machine.run("install_gpu; gpu_ready")
+    assert machine.calls[0] == f"pip install --editable /checkout[{extra}]"
+
+
 @pytest.mark.parametrize(("cuda", "why"), [(None, "its driver does not answer"), ("11.8", "12 or later is needed")])
 def test_a_driver_that_does_not_serve(machine: Machine, cuda: str | None, why: str) -> None:
     machine.driver(cuda or "")

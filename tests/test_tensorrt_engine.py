@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from engines.cuda_api import Stream
-from engines.errors import DeviceError, DeviceLostError, PlanError
+from engines.errors import DeviceError, DeviceLostError, GpuError, PlanError
 from engines.plan_files import Plan
 from engines.plan_set import PlanGraph
 from engines.tensorrt_contract import Engine, Loader
@@ -107,19 +107,29 @@ class Library(types.ModuleType):
         self.TensorIOMode = types.SimpleNamespace(OUTPUT="OUTPUT")
         self.ExecutionContextAllocationStrategy = types.SimpleNamespace(USER_MANAGED="USER_MANAGED")
         self.engine: OldBuilt | None = Built()
-        self.complaint = ""
+        self.complaint, self.consequence = "", ""
+        self.dead = ""
+        """What the runtime complains of when it is made; then there is nothing in it."""
         self.loggers: list[Any] = []
         self.Runtime = self._runtime
 
     def _runtime(self, logger: Any) -> Any:
         self.loggers.append(logger)
+        if self.dead:
+            logger.log(0, self.dead)
+            return types.SimpleNamespace(deserialize_cuda_engine=_segmentation_fault)
 
         def deserialize(content: bytes) -> OldBuilt | None:
             if self.complaint:
                 self.loggers[0].log(1, self.complaint)  # the first is kept, all others are ignored
+                self.loggers[0].log(1, self.consequence)
             return self.engine
 
         return types.SimpleNamespace(deserialize_cuda_engine=deserialize)
+
+
+def _segmentation_fault(_content: bytes) -> None:
+    pytest.fail("the real one would have ended the process")
 
 
 @pytest.fixture
@@ -197,8 +207,11 @@ def test_what_does_not_load_says_why(library: Library) -> None:
     library.engine, library.complaint = None, "made by another version"
     with pytest.raises(PlanError, match=r"cannot load .*made by another version"):
         load()
-    library.complaint = "out of memory"
-    with pytest.raises(DeviceError, match="does not fit the device"):
+    library.complaint, library.consequence = "out of memory", "[catchCudaError] Cuda Runtime (In catchCudaError)"
+    with pytest.raises(DeviceError, match=r"does not fit the device \(out of memory\)"):
+        load()
+    library.complaint = "expecting library version 10.15"
+    with pytest.raises(PlanError, match=r"cannot load .*expecting library version"):
         load()
     library.complaint = ""
     with pytest.raises(PlanError, match="no reason given"):
@@ -208,6 +221,15 @@ def test_what_does_not_load_says_why(library: Library) -> None:
     with pytest.raises(PlanError, match="in the host's memory"):
         load()
     assert len(library.loggers) == 1, "all voices share one runtime and one logger"
+
+
+def test_a_runtime_without_a_gpu_is_not_touched(library: Library) -> None:
+    """TensorRT logs that it could make none, and gives an object."""
+    library.dead = "CUDA initialization failure with error: 2"
+    with pytest.raises(GpuError, match=r"TensorRT 10.15.1.29 cannot use the GPU \(CUDA initialization .* 2\)"):
+        load()
+    library.dead = ""
+    load()
 
 
 def test_a_profile_that_is_refused_is_the_devices_fault(library: Library) -> None:
