@@ -157,7 +157,7 @@ class OrtLowering:
     def _rounded(self, weight: Matrix) -> Rounded | None:
         if self._rounder is None or weight.precision is not Precision.INT4:
             return None
-        return self._rounder.round(weight.name, weight.read, weight.precision.bits, positive=False)
+        return self._rounder.round(weight.name, weight.read, weight.precision.bits)
 
     def _packed(self, weight: Matrix) -> npt.NDArray[np.uint8]:
         bits, rounded = weight.precision.bits, self._rounded(weight)

@@ -123,7 +123,7 @@ class TensorRtLowering:
     def _rounded(self, weight: Matrix) -> Rounded | None:
         if self._rounder is None or weight.precision is not Precision.INT4:
             return None
-        return self._rounder.round(weight.name, weight.read, weight.precision.bits, positive=True)
+        return self._rounder.round(weight.name, weight.read, weight.precision.bits)
 
     def _float8(self, x: str, weight: Matrix) -> str:
         """Both sides in E4M3: the weight with one scale, the rows as they are, saturating at 448.

@@ -133,7 +133,7 @@ class Build:
         self._progress.begin("weights", _WEIGHTS_SHARE)
         export_tensorrt(
             self._checkpoint, self._graphs, self._choice, _Weights(self._progress), measured=self._wish.measured,
-            force=self._wish.forced,
+            force=self._wish.forced, bundle=self._wish.bundle,
         )  # fmt: skip
         self._plan.mkdir()
         graphs = self._build_engines()

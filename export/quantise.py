@@ -75,10 +75,18 @@ def unpack(
     packed: npt.NDArray[np.uint8], scale: npt.NDArray[np.float32], bits: int, inputs: int
 ) -> npt.NDArray[np.float32]:
     """The float matrix [outputs, inputs] that the packed one stands for."""
-    if bits == 4:
-        packed = np.stack((packed & 15, packed >> 4), axis=-1).reshape(*packed.shape[:2], -1)
-    values: npt.NDArray[np.float32] = (packed.astype(np.float32) - 2 ** (bits - 1)) * scale[..., None]
+    integers = unpack_integers(packed, bits).reshape(*scale.shape, -1)
+    values: npt.NDArray[np.float32] = integers * scale[..., None]
     return values.reshape(len(packed), -1)[:, :inputs]
+
+
+def unpack_integers(packed: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.int8]:
+    """The integers [outputs, inputs], and those of a padded last block, that `pack` or `pack_integers` packed."""
+    if bits == 4:
+        packed = np.stack((packed & 15, packed >> 4), axis=-1)
+    rows = packed.reshape(len(packed), -1).astype(np.int16)
+    integers: npt.NDArray[np.int8] = (rows - np.int16(2 ** (bits - 1))).astype(np.int8)
+    return integers
 
 
 def positive_scales(matrix: npt.NDArray[np.float32], bits: int, count: int) -> npt.NDArray[np.float32]:

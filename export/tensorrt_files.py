@@ -26,6 +26,7 @@ from export.progress import Progress, Silent
 from export.quality import PROBE_FILE, Prober, measure
 from export.quality_gate import judge
 from export.rounding import Rounder
+from export.stored_rounding import stored_rounding
 from export.tensorrt import WEIGHTS, TensorRtChoice, TensorRtSource, build_tensorrt, read_source, write_probe
 
 CHOICE_FILE: Final = "choice.json"
@@ -53,18 +54,20 @@ class ChoiceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 def export_tensorrt(
     checkpoint: Path, folder: Path, choice: TensorRtChoice, progress: Progress | None = None, *,
-    measured: bool | None = None, force: bool = False,
+    measured: bool | None = None, force: bool = False, bundle: Path | None = None,
 ) -> ChoiceRecord:  # fmt: skip
     """Write the graphs of `choice` for an official checkpoint into a new directory.
 
     `measured`: let int4 rounding learn from what the full weights speak, and measure the set against them; None does so
-    for light voices only (see `export_checkpoint`). `force` keeps a measured set also below the gate. Raises
+    for light voices only (see `full_voice`). `force` keeps a measured set also below the gate. Where nothing is learnt,
+    int4 is rounded as `bundle`, made from the same checkpoint, was (`export.stored_rounding`). Raises
     `ExportError`, `CheckpointError`, `QualityError`; nothing is left behind then.
     """
     folder, progress = folder.absolute(), progress or Silent()
     talker = read_model_config(checkpoint).talker_config
     top_k = graph_top_k(read_generation_config(checkpoint), talker)
-    source, rounder = read_source(checkpoint, top_k, MAX_POSITIONS), Rounder()
+    source = read_source(checkpoint, top_k, MAX_POSITIONS)
+    rounder = Rounder(stored_rounding(bundle) if bundle is not None else None)
     made = build_tensorrt(source, choice, rounder)
     check_target(folder, made.payload.nbytes)
     quality = None

@@ -70,7 +70,7 @@ def test_a_rounder_decides_where_it_knows_something(tmp_path: Path) -> None:
     x, values = some(1, ROWS, INPUTS), some(OUTPUTS, INPUTS)
     given, rounder = some(200, INPUTS).astype(np.float64), Rounder()
     rounder.learn({"w": given.T @ given})
-    rounded = rounder.round("w", lambda: values, 4, positive=True)
+    rounded = rounder.round("w", lambda: values, 4)
     assert rounded is not None
     expected = x @ (rounded.integers * np.repeat(rounded.scales, block_size(INPUTS, 4), axis=1)).T
     found = run(tmp_path, linear(values, Precision.INT4), x, AttentionForm.ROWS, np.float32, rounder)

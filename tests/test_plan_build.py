@@ -6,6 +6,7 @@ import errno
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -19,10 +20,13 @@ from engines.step_names import StepTables
 from engines.tensorrt_contract import profile_of
 from export.attention_tensorrt import AttentionForm
 from export.errors import BuildError, QualityError
+from export.exporter import export_checkpoint
 from export.plan_build import Watcher, build_plan
 from export.plan_choice import PlanWish, choose, down_word
 from export.plan_profile import which_profile
 from export.plan_progress import BuildState, StoppedError
+from export.rounding import Rounded
+from export.stored_rounding import StoredRounding
 from export.tensorrt import FrameShape
 from tests.fake_builder import ORIN, FakeBuilder
 from tests.tensorrt_machine import NEEDS_OPSET_24
@@ -326,6 +330,23 @@ def test_a_plan_with_other_down_projections_is_not_what_is_asked_for(wish: PlanW
     plan, built = build(replace(wish, down="fp16"))
     assert (plan.about.down_precision, built) == ("fp16", True)
     assert build(wish)[1] is False, "it has no wish in this, and the daemon neither"
+
+
+def test_what_is_not_measured_is_rounded_as_the_bundle(
+    wish: PlanWish, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle, asked = tmp_path / "narrow", []
+    export_checkpoint(tiny_checkpoint, bundle, "int4", measured=True, force=True)
+    round_as_stored = StoredRounding.round
+
+    def note(self: StoredRounding, name: str, *rest: Any) -> Rounded | None:
+        asked.append(name)
+        return round_as_stored(self, name, *rest)
+
+    monkeypatch.setattr(StoredRounding, "round", note)
+    plan, _ = build(replace(wish, bundle=bundle, precision="auto"))
+    assert plan.about.key.precision == "int4"
+    assert "talker.layers.0.attention.qkv" in asked
 
 
 def test_weights_below_the_gate_are_refused_unless_forced(wish: PlanWish) -> None:

@@ -14,7 +14,9 @@ from safetensors.numpy import load_file
 
 from export.attention_tensorrt import AttentionForm
 from export.errors import ExportError, QualityError
+from export.exporter import export_checkpoint
 from export.lowering import Precision
+from export.quantise import pack_signed_integers, unpack_integers
 from export.tensorrt import FrameShape, TensorRtChoice
 from export.tensorrt_files import CHOICE_FILE, ChoiceRecord, export_tensorrt
 from tests.tensorrt_machine import FORMS, NEEDS_OPSET_24
@@ -55,6 +57,22 @@ def test_int4_is_rounded_with_what_was_learnt(tiny_checkpoint: Path, tmp_path: P
     name = "talker.layers.0.attention.qkv"
     assert not np.array_equal(learnt[f"{name}.s4"], nearest[f"{name}.s4"])
     assert np.array_equal(learnt["codec.codebooks"], nearest["codec.codebooks"])
+
+
+def test_what_learnt_nothing_is_rounded_as_its_bundle(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    choice = TensorRtChoice(AttentionForm.ROWS, FrameShape.STEPPED, precision=Precision.INT4, slots=1, positions=32)
+    name, found = "talker.layers.0.attention.qkv", {}
+    for measured in (True, False):
+        bundle = tmp_path / f"bundle {measured}"
+        export_checkpoint(tiny_checkpoint, bundle, "int4", measured=measured, force=True)
+        made = export_tensorrt(tiny_checkpoint, tmp_path / str(measured), choice, measured=False, bundle=bundle)
+        assert made.quality is None
+        found[measured] = load_file(tmp_path / str(measured) / made.weights)
+    weights = load_file(tmp_path / "bundle True" / "weights.safetensors")
+    integers = unpack_integers(weights[f"{name}.q4"], 4)
+    assert np.array_equal(found[True][f"{name}.s4"], pack_signed_integers(integers, 4))
+    assert np.array_equal(found[True][f"{name}.scale"], weights[f"{name}.scale"].T.astype(np.float16))
+    assert not np.array_equal(found[False][f"{name}.s4"], found[True][f"{name}.s4"]), "it knew nothing"
 
 
 def test_down_projections_may_be_stored_otherwise(tiny_checkpoint: Path, tmp_path: Path) -> None:
