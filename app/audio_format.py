@@ -62,6 +62,11 @@ class AudioFormat:
 class Encoder(Protocol):
     """Samples in, bytes out. A call may give nothing and the next one more."""
 
+    @property
+    def samples(self) -> int:
+        """Of the listener's rate, in the bytes given so far; of a compressed stream, all that went into it."""
+        ...
+
     def encode(self, pcm: Pcm) -> bytes:
         """The next block."""
         ...
@@ -116,9 +121,11 @@ class SampleEncoder:
     def __init__(self, encoding: str, sample_rate_hz: int) -> None:
         self._encoding = encoding
         self._header = streaming_wav_header(sample_rate_hz) if encoding == "wav" else b""
+        self.samples = 0
 
     def encode(self, pcm: Pcm) -> bytes:
         """The next block."""
+        self.samples += len(pcm)
         header, self._header = self._header, b""
         if self._encoding == "pcm_f32le":
             return pcm.astype("<f4").tobytes()
@@ -141,6 +148,11 @@ class ResampledEncoder:
     def __init__(self, inner: Encoder, from_hz: int, to_hz: int) -> None:
         self._inner = inner
         self._resampler = soxr.ResampleStream(from_hz, to_hz, 1, dtype="float32", quality="HQ")
+
+    @property
+    def samples(self) -> int:
+        """Without what the filter holds: up to 76 ms, more and less from block to block."""
+        return self._inner.samples
 
     def encode(self, pcm: Pcm) -> bytes:
         """The next block."""
