@@ -147,11 +147,13 @@ class ResampledEncoder:
 
     def __init__(self, inner: Encoder, from_hz: int, to_hz: int) -> None:
         self._inner = inner
-        self._resampler = soxr.ResampleStream(from_hz, to_hz, 1, dtype="float32", quality="HQ")
+        # The engine for varying rates holds the same at any time; the other one up to 76 ms, now more, now less, which
+        # a listener who plays at once hears as a gap: blocks are sized by the sound that goes in.
+        self._resampler = soxr.ResampleStream(from_hz, to_hz, 1, dtype="float32", quality="HQ", vr=True)
 
     @property
     def samples(self) -> int:
-        """Without what the filter holds: up to 76 ms, more and less from block to block."""
+        """Without what the filter holds: 10 ms, below half the voice's rate 25."""
         return self._inner.samples
 
     def encode(self, pcm: Pcm) -> bytes:
