@@ -55,21 +55,22 @@ class ContainerEncoder:
         if encoding == "opus":
             self._stream.bit_rate = _OPUS_BITS_PER_S
             self._stream.options = {"application": "voip"}
-        self._samples = 0
+        self.samples = 0
 
     def encode(self, pcm: Pcm) -> bytes:
         """The next block."""
         frame = av.AudioFrame.from_ndarray(to_pcm16(pcm).reshape(1, -1), format="s16", layout="mono")
         frame.sample_rate = self._rate
-        frame.pts = self._samples
-        self._samples += len(pcm)
+        frame.pts = self.samples
+        self.samples += len(pcm)
         self._container.mux(self._stream.encode(frame))
         return self._outlet.take()
 
     def finish(self) -> bytes:
         """What the codec held back, and the container's end."""
-        if not self._samples:
+        if not self.samples:
             self.encode(np.zeros(1, np.float32))  # neither container can be closed without a frame
+            self.samples = 0
         self._container.mux(self._stream.encode(None))
         self._container.close()
         return self._outlet.take()

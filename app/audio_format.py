@@ -62,6 +62,11 @@ class AudioFormat:
 class Encoder(Protocol):
     """Samples in, bytes out. A call may give nothing and the next one more."""
 
+    @property
+    def samples(self) -> int:
+        """Of the listener's rate, in the bytes given so far; of a compressed stream, all that went into it."""
+        ...
+
     def encode(self, pcm: Pcm) -> bytes:
         """The next block."""
         ...
@@ -116,9 +121,11 @@ class SampleEncoder:
     def __init__(self, encoding: str, sample_rate_hz: int) -> None:
         self._encoding = encoding
         self._header = streaming_wav_header(sample_rate_hz) if encoding == "wav" else b""
+        self.samples = 0
 
     def encode(self, pcm: Pcm) -> bytes:
         """The next block."""
+        self.samples += len(pcm)
         header, self._header = self._header, b""
         if self._encoding == "pcm_f32le":
             return pcm.astype("<f4").tobytes()
@@ -140,7 +147,14 @@ class ResampledEncoder:
 
     def __init__(self, inner: Encoder, from_hz: int, to_hz: int) -> None:
         self._inner = inner
-        self._resampler = soxr.ResampleStream(from_hz, to_hz, 1, dtype="float32", quality="HQ")
+        # The engine for varying rates holds the same at any time; the other one up to 76 ms, now more, now less, which
+        # a listener who plays at once hears as a gap: blocks are sized by the sound that goes in.
+        self._resampler = soxr.ResampleStream(from_hz, to_hz, 1, dtype="float32", quality="HQ", vr=True)
+
+    @property
+    def samples(self) -> int:
+        """Without what the filter holds: 10 ms, below half the voice's rate 25."""
+        return self._inner.samples
 
     def encode(self, pcm: Pcm) -> bytes:
         """The next block."""

@@ -13,6 +13,7 @@ from app.audio_format import AudioFormat, FormatError, choose
 from app.messages import ContextStart, Format, ProtocolError
 from app.voices import Voice, VoiceError, VoiceTable
 from engines.contract import Pace, Sampling, SpeechRequest
+from engines.errors import RequestError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +68,10 @@ def plan(message: ContextStart, voices: VoiceTable) -> Plan:
         initial_codec_chunk_frames=message.initial_codec_chunk_frames,
         pace=Pace(message.pace),
     )
+    try:
+        voice.model.engine.check(request)
+    except RequestError as error:
+        raise ProtocolError("bad_request", str(error), message.context) from None
     return Plan(
         voice=voice,
         audio=audio,

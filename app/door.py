@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Final
 
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Response
 
 from app.gate import Gate
+from app.http_pages import problem
 
 AtOnce = Mapping[str, Callable[[], Response]]
 """Answers that need no more than the path."""
 SERVER: Final = "speakd"
 _END: Final = b"\r\n\r\n"
+_SENDING: Final = (b"POST ", b"PUT ", b"PATCH ", b"DELETE ")
+"""A body behind a request is a broken frame to websockets, which hangs up without a word."""
 
 
 class DoorConnection(ServerConnection):
@@ -53,14 +57,23 @@ class DoorConnection(ServerConnection):
             if answer is not None and data.endswith(_END):
                 self._answer(answer())
                 return
+            if data.startswith(_SENDING):
+                reason = "speech is asked for through a WebSocket at /v1/speak (docs/protocol.md); all else here is GET"
+                self._answer(problem(HTTPStatus.METHOD_NOT_ALLOWED, reason, {"Allow": "GET"}))
+                return
             self._begun = True
             super().connection_made(self.transport)
         super().data_received(data)
 
-    def eof_received(self) -> None:
-        """The client has said all it wanted to."""
-        if self._begun:
-            super().eof_received()
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """The client has said all it wanted to; one that asked for a page may still read it."""
+        if not self._begun:
+            return None
+        page = self.request is not None and self.response is None and "Upgrade" not in self.request.headers
+        if page and self.transport.can_write_eof():  # TLS has no half-closed connections
+            return True
+        super().eof_received()
+        return None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The transport is closed."""

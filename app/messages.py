@@ -6,17 +6,16 @@ msgspec. Does not know: in which order messages may come (`protocol`), blocks of
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
 from msgspec import Meta
 
 from app import client_places
+from app.message_faults import MAX_CONTEXT_ID, explain
 from engines.errors import SpeechError
 
 PROTOCOL: Final = client_places.PROTOCOL
-MAX_CONTEXT_ID: Final = 64
-"""Characters."""
 MAX_INSTRUCT: Final = 2000
 """Characters."""
 
@@ -245,10 +244,8 @@ def parse_client(data: str | bytes) -> AnyClientMessage:
     """One client message. Raises `ProtocolError`."""
     try:
         return _client_decoder.decode(data)
-    except msgspec.ValidationError as error:
-        raise _explain(data, str(error)) from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise ProtocolError("bad_json", f"a message must be one JSON object in UTF-8: {error}") from None
+        raise ProtocolError(*explain(data, error, _CLIENT_TYPES, _PARTS)) from None
 
 
 def parse_server(data: str | bytes) -> AnyServerMessage:
@@ -262,28 +259,3 @@ def parse_server(data: str | bytes) -> AnyServerMessage:
 def print_message(message: AnyClientMessage | AnyServerMessage) -> str:
     """A message as it goes over the wire."""
     return _encoder.encode(message).decode()
-
-
-def _explain(data: str | bytes, reason: str) -> ProtocolError:
-    """An error that says which part of a message is wrong, and what it may be."""
-    try:
-        raw: Any = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        return ProtocolError("bad_json", f"a message must be one JSON object in UTF-8: {error}")
-    if not isinstance(raw, dict):
-        return ProtocolError("bad_json", 'a message must be a JSON object, like {"type": "describe"}')
-    name = raw.get("context")
-    context = name if isinstance(name, str) and 1 <= len(name) <= MAX_CONTEXT_ID else None
-    tag = raw.get("type")
-    kind = _CLIENT_TYPES.get(tag) if isinstance(tag, str) else None
-    if kind is None:
-        known = ", ".join(_CLIENT_TYPES)
-        return ProtocolError("unknown_type", f"'type' must be one of: {known}", context)
-    what, _, where = reason.partition(" - at `$")
-    place = where.strip(".`")
-    if "unknown field" in what:
-        part = _PARTS.get(place, kind)
-        fields = [field.encode_name for field in msgspec.structs.fields(part)]
-        takes = ", ".join(fields if part is not kind else ["type", *fields])
-        return ProtocolError("unknown_field", f"{tag}: {what}; {place or tag} takes: {takes}", context)
-    return ProtocolError("bad_field", f"{tag}: {place + ': ' if place else ''}{what}", context)

@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+import msgspec
+
 from app.block import BlockHeader
 from app.messages import (
     AnyClientMessage,
@@ -121,7 +123,8 @@ class SpeechProtocol:
             return [data]
         self._line += data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
         *lines, self._line = self._line.split(b"\n")
-        if self._line and (len(self._line) > self._limits.message_bytes or (isinstance(data, str) and not lines)):
+        over = len(self._line) > self._limits.message_bytes or (isinstance(data, str) and not lines)
+        if self._line and (over or _is_whole(self._line)):
             lines, self._line = [*lines, self._line], b""  # too long to go on, or a whole message without a line end
         return [line for line in lines if line.strip()]
 
@@ -286,3 +289,11 @@ class SpeechProtocol:
 
     def _control(self, message: AnyServerMessage) -> str | None:
         return None if self.raw else print_message(message)
+
+
+def _is_whole(line: bytes) -> bool:
+    """Whether no more of a line is needed: the last one of a file often has no end, and no part of an object is one."""
+    try:
+        return line.endswith((b"}", b"}\r")) and msgspec.json.decode(line) is not None
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return False

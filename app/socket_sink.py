@@ -85,8 +85,8 @@ class SocketSink:
         self._audio = audio
         self._send = send
         self._encoder: Encoder | None = None
-        self._owed_samples = 0.0
-        """Samples of the listener's rate that went into the encoder and stand in no block yet."""
+        self._samples = 0
+        """Of the listener's rate, in the blocks sent."""
 
     @property
     def active_at(self) -> float:
@@ -108,14 +108,17 @@ class SocketSink:
             block = pcm[start : start + step]
             await self._hold_back()
             data = await self._work(partial(encoder.encode, block))
-            await self._hand_over(data, len(block), last=False)
+            if data:
+                await self._hand_over(data, encoder.samples, last=False)
 
     async def finish(self) -> None:
         """Send what the encoder held back, in the last block, which may be empty."""
         if self._encoder is None:
             self._encoder = await self._work(lambda: open_encoder(self._format))
-        data = await self._work(self._encoder.finish)
-        await self._hand_over(data, 0, last=True)
+        encoder = self._encoder
+        data = await self._work(encoder.finish)
+        self.listening.text_came()  # what the encoder held back waited for the end of the text, not for us
+        await self._hand_over(data, encoder.samples, last=True)
 
     async def stop(self) -> None:
         """Silence: nothing more is sent."""
@@ -136,12 +139,9 @@ class SocketSink:
         if wait_s > 0.0:
             await asyncio.sleep(wait_s)
 
-    async def _hand_over(self, data: bytes, voice_samples: int, *, last: bool) -> None:
-        self._owed_samples += voice_samples * self._format.sample_rate_hz / self._format.voice_rate_hz
-        if not data and not last:
-            return
-        samples = round(self._owed_samples) if last else int(self._owed_samples)
-        self._owed_samples -= samples
+    async def _hand_over(self, data: bytes, samples_so_far: int, *, last: bool) -> None:
+        samples = samples_so_far - self._samples
+        self._samples = samples_so_far
         if samples:
             self.listening.sent(samples / self._format.sample_rate_hz)
         await self._send(data, samples, last)

@@ -24,7 +24,7 @@ from app.executor import BoundedExecutor
 from app.promptness import be_ordinary
 from app.socket_path import fingerprint
 from app.threads import in_thread
-from engines.contract import EngineStatistics, VoiceInfo
+from engines.contract import EngineStatistics, SpeechRequest, VoiceInfo
 from engines.engine_config import EngineConfig
 from engines.errors import SpeechError
 
@@ -37,6 +37,10 @@ class VoiceError(SpeechError):
 
 class ServedEngine(Engine, Protocol):
     """What the daemon needs of an engine."""
+
+    def check(self, request: SpeechRequest) -> object:
+        """Look at a request's numbers before there is text. Raises `RequestError`."""
+        ...
 
     def statistics(self) -> EngineStatistics:
         """A snapshot."""

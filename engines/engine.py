@@ -32,7 +32,7 @@ from engines.pacing import in_hand_ms
 from engines.prompt import PromptBuilder, PromptPlan
 from engines.ring import Ring
 from engines.runaway import RunawayTally
-from engines.sampling import resolve_sampling
+from engines.sampling import ResolvedSampling, resolve_sampling
 from engines.scheduler import Scheduler
 from engines.stages import Stages
 from engines.talker_loop import TalkerLoop
@@ -143,8 +143,7 @@ class SpeechEngine:
         `EngineClosedError` after `close` or a failure.
         """
         plan = self._prompts.plan(request)
-        sampling = resolve_sampling(request.sampling, request.seed, self._bundle.manifest.sampling)
-        self._check_bounds(request)
+        sampling = self.check(request)
         utterance = LiveUtterance(
             request,
             plan,
@@ -161,6 +160,15 @@ class SpeechEngine:
         self._scheduler.enter(utterance)
         self._begin()
         return utterance
+
+    def check(self, request: SpeechRequest) -> ResolvedSampling:
+        """What a request's numbers come to, before there is text. Raises `RequestError`."""
+        if request.max_frames is not None and request.max_frames < 1:
+            raise RequestError(f"max_frames must be at least 1, not {request.max_frames}")
+        first, most = request.initial_codec_chunk_frames, self._config.codec_chunk_frames
+        if first is not None and not 1 <= first <= most:
+            raise RequestError(f"initial_codec_chunk_frames {first} is outside 1 to {most}")
+        return resolve_sampling(request.sampling, request.seed, self._bundle.manifest.sampling)
 
     def statistics(self) -> EngineStatistics:
         """A snapshot."""
@@ -235,13 +243,6 @@ class SpeechEngine:
         return real_time_streams(
             self._costs.device(), self._config.slots, batching=self._config.codec_batching, ahead=ahead
         )
-
-    def _check_bounds(self, request: SpeechRequest) -> None:
-        if request.max_frames is not None and request.max_frames < 1:
-            raise RequestError(f"max_frames must be at least 1, not {request.max_frames}")
-        first, most = request.initial_codec_chunk_frames, self._config.codec_chunk_frames
-        if first is not None and not 1 <= first <= most:
-            raise RequestError(f"initial_codec_chunk_frames {first} is outside 1 to {most}")
 
     def _most_text(self, plan: PromptPlan) -> int:
         """Text ids that fit the cache: all in the prompt, or one in it and one more per frame."""

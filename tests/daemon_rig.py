@@ -29,7 +29,8 @@ from app.session_doors import FrontEnd
 from app.sink import to_pcm16
 from app.systemd_notify import SystemdNotify
 from app.voices import VoiceModel
-from engines.contract import EngineStatistics
+from engines.contract import EngineStatistics, SpeechRequest
+from engines.errors import RequestError
 from tests.fake_engine import FakeEngine, sine
 
 TOKEN = "a-token-nobody-guesses"
@@ -45,6 +46,11 @@ class ServedFakeEngine(FakeEngine):
 
     def device_runs_at(self, speed: float) -> None:
         """Its speed does not matter here."""
+
+    def check(self, request: SpeechRequest) -> None:
+        """It takes three frames at once, and no more."""
+        if (request.initial_codec_chunk_frames or 1) > 3:
+            raise RequestError("initial_codec_chunk_frames is outside 1 to 3")
 
     def statistics(self) -> EngineStatistics:
         return EngineStatistics(

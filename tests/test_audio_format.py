@@ -96,6 +96,18 @@ def test_another_rate_is_the_same_for_any_blocks(block: int) -> None:
     assert abs(len(whole) // 4 - 8000) <= 1
 
 
+@pytest.mark.parametrize("rate", [8000, 11025, 16000, 22050, 44100, 48000])
+def test_another_rate_holds_back_little_and_always_the_same(rate: int) -> None:
+    """Blocks are as long as they must be by what went into the filter; what it keeps longer is heard as a gap."""
+    encoder = open_encoder(choose("pcm_s16le", rate, RATE))
+    held_ms = []
+    for number in range(1, 25):
+        encoder.encode(tone(0.08))
+        held_ms.append(80.0 * number - 1000.0 * encoder.samples / rate)
+    assert max(held_ms) <= 25.5
+    assert max(held_ms) - min(held_ms) < 0.5
+
+
 def test_sound_leaves_compressed_streams_early() -> None:
     """A listener of opus or flac does not wait for a second of sound before the first bytes."""
     for encoding in ("opus", "flac"):

@@ -152,6 +152,7 @@ def test_a_listener_who_leaves_frees_everything() -> None:
         ({"format": {"encoding": "mp3"}}, "bad_format", "pcm_s16le"),
         ({"format": {"sample_rate": 1000}}, "bad_format", "8000"),
         ({"instruct": "Sing."}, "bad_request", "instruct"),
+        ({"initial_codec_chunk_frames": 4}, "bad_request", "1 to 3"),
         ({"pace": "slow"}, "bad_field", "pace"),
         ({"volume": 3}, "unknown_field", "voice"),
     ],

@@ -128,3 +128,34 @@ def test_a_get_in_pieces() -> None:
             writer.close()
 
     play(scenario())
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/v1/voices", "/", "/health"])
+def test_a_get_whose_client_has_no_more_to_say(path: str) -> None:
+    """As `printf ... | nc -N` sends it."""
+
+    async def scenario() -> None:
+        async with serving(settings(), ServedFakeEngine()) as daemon:
+            reader, writer = await asyncio.open_connection("127.0.0.1", daemon.server.port)
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
+            writer.write_eof()
+            assert (await reader.read()).startswith(b"HTTP/1.1 200 OK\r\n")
+            writer.close()
+            await turn_until(lambda: daemon.services.gate.connections == 0)
+
+    play(scenario())
+
+
+def test_who_posts_hears_what_to_do_instead() -> None:
+    async def scenario() -> None:
+        async with serving(settings(), ServedFakeEngine()) as daemon:
+            reader, writer = await asyncio.open_connection("127.0.0.1", daemon.server.port)
+            writer.write(b'POST /v1/speak HTTP/1.1\r\nHost: here\r\nContent-Length: 13\r\n\r\n{"text":"Hi"}')
+            answer = await reader.read()
+            assert answer.startswith(b"HTTP/1.1 405 ")
+            assert b"\r\nAllow: GET\r\n" in answer
+            assert b"WebSocket at /v1/speak" in answer
+            writer.close()
+            await turn_until(lambda: daemon.services.gate.connections == 0)
+
+    play(scenario())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from engines.chunk_policy import Costs
-from engines.contract import End, Layout, Pace, SpeechRequest, Utterance
+from engines.contract import End, Layout, Pace, Sampling, SpeechRequest, Utterance
 from engines.costs import CostModel
 from engines.engine import EngineConfig
 from engines.errors import RequestError
@@ -223,6 +223,15 @@ def test_a_bad_request_is_refused_at_the_door(stage: Stage, request_: SpeechRequ
     with pytest.raises(RequestError, match=says):
         stage.engine.start(request_)
     assert stage.engine.statistics().waiting == 0
+
+
+@pytest.mark.parametrize(
+    "request_", [SpeechRequest(initial_codec_chunk_frames=26), SpeechRequest(sampling=Sampling(temperature=11.0))]
+)
+def test_numbers_out_of_bounds_are_found_before_there_is_text(stage: Stage, request_: SpeechRequest) -> None:
+    with pytest.raises(RequestError):
+        stage.engine.check(request_)
+    stage.engine.check(SpeechRequest(initial_codec_chunk_frames=25, sampling=Sampling(temperature=10.0)))
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,8 @@ def test_foreign_blocks_are_refused(block: bytes) -> None:
         ('{"type":"text","context":"","text":"b"}', "bad_field", "context"),
         (f'{{"type":"end","context":"{65 * "a"}"}}', "bad_field", "length <= 64"),
         ('{"type":"text","context":"a","text":"b","sequence":-1}', "bad_field", "sequence"),
-        ('{"type":"context.start","context":"a","pace":"slow"}', "bad_field", "pace"),
+        ('{"type":"context.start","context":"a","pace":"slow"}', "bad_field", "realtime or fast"),
+        ('{"type":"context.start","context":"a","play":"far"}', "bad_field", "may be local"),
         ('{"type":"context.start","context":"a","sampling":{"top_p":0}}', "bad_field", "sampling.top_p"),
         ('{"type":"context.start","context":"a","sampling":{"temperature":1e999}}', "bad_json", ""),
         ('{"type":"context.start","context":"a","sampling":{"seed":99999999999999999999999}}', "bad_field", "seed"),
@@ -124,9 +125,16 @@ def test_a_refusal_names_the_context_where_it_can() -> None:
     assert caught.value.context == "mine"
 
 
-def test_lone_surrogates_are_no_text() -> None:
-    with pytest.raises(ProtocolError):
-        parse_client('{"type":"text","context":"a","text":"\\ud800"}')
+@pytest.mark.parametrize("half", ["\\ud83d", "\\ude00", "a\\ud83d b"])
+def test_lone_surrogates_are_no_text(half: str) -> None:
+    """JavaScript's `slice` cuts a character in two; what was lost with it should be found without a debugger."""
+    with pytest.raises(ProtocolError, match="cut in two") as caught:
+        parse_client(f'{{"type":"text","context":"a","text":"{half}"}}')
+    assert (caught.value.code, caught.value.context) == ("bad_json", "a")
+    with pytest.raises(ProtocolError, match="cut in two") as caught:
+        parse_client(f'{{"type":"end","context":"{half}"}}')
+    assert caught.value.context is None
+    parse_client('{"type":"text","context":"a","text":"\\ud83d\\ude00"}')
     with pytest.raises(ProtocolError):
         parse_client('{"type":"text","context":"a","text":"\ud800"}')
 

@@ -161,6 +161,18 @@ def test_raw_framing_takes_a_text_message_without_a_line_end() -> None:
     assert isinstance(protocol.receive(line), Start)
 
 
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", " \n"])
+def test_raw_framing_needs_no_line_end_after_the_last_message(end: str, binary: bool) -> None:
+    """A script that joins its lines, or a file whose last line has no end, would wait for an `end` that was sent."""
+    talk = "\n".join([say("context.start"), say("text", text='a "}" } b'), say("end")])
+    for size in (1, len(talk)) if binary else (len(talk),):
+        protocol = SpeechProtocol(LIMITS, raw=True)
+        parts = [talk[at : at + size] for at in range(0, len(talk), size)] + [end] * bool(end)
+        lines = [line for part in parts for line in protocol.messages(part.encode() if binary else part)]
+        assert [json.loads(line)["type"] for line in lines] == ["context.start", "text", "end"]
+
+
 def test_the_table_is_whole() -> None:
     assert set(TRANSITIONS) == set(State)
     for state, steps in TRANSITIONS.items():

@@ -14,8 +14,10 @@ import pytest
 import soundfile as sf
 
 from app import audio_format, messages
+from app.config import Config
 from app.connection import FULL, NOT_AUTHORISED, RESTARTING, TRY_LATER
 from app.http_pages import PATHS
+from app.services import limits_of
 from app.sink import to_pcm16
 from tests.chromium import BROWSER, browsing
 from tests.daemon_rig import Client, ServedFakeEngine, play, serving, settings
@@ -37,6 +39,15 @@ def test_every_message_and_field_is_there(kind: type[msgspec.Struct]) -> None:
     [row] = [line for line in PAGE.splitlines() if line.startswith(f"| `{tag}` |")]
     for field in msgspec.structs.fields(kind):
         assert f"`{field.encode_name}`" in row, f"{tag} has {field.encode_name}"
+
+
+def test_ready_stands_there_as_it_is_sent() -> None:
+    [example_] = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    ready = messages.parse_server(example_)
+    assert isinstance(ready, messages.Ready)
+    assert ready.limits == limits_of(Config())
+    assert ready.formats == audio_format.offers()[:1]
+    assert set(msgspec.json.decode(example_)) == {"type", *messages.Ready.__struct_fields__}
 
 
 def test_everything_else_is_named_too() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import numpy as np
+import pytest
 
 from app.audio_format import choose
 from app.executor import BoundedExecutor
@@ -45,13 +46,17 @@ def test_gaps_are_counted_but_not_those_of_the_text() -> None:
 
 
 def sink_into(
-    sent: list[tuple[bytes, int, bool]], pace: Pace, encoding: str = "pcm_s16le", rate: int = RATE
+    sent: list[tuple[bytes, int, bool]],
+    pace: Pace,
+    encoding: str = "pcm_s16le",
+    rate: int = RATE,
+    clock: Clock | None = None,
 ) -> SocketSink:
     async def send(data: bytes, samples: int, last: bool) -> None:
         sent.append((data, samples, last))
 
     pool = BoundedExecutor("audio", workers=1, max_waiting=8)
-    return SocketSink(choose(encoding, rate, RATE), pace, pool, send, asyncio.get_running_loop().time)
+    return SocketSink(choose(encoding, rate, RATE), pace, pool, send, clock or asyncio.get_running_loop().time)
 
 
 def test_blocks_are_short_and_whole() -> None:
@@ -77,6 +82,39 @@ def test_samples_add_up_at_another_rate() -> None:
             await sink.finish()
             assert sum(samples for _, samples, _ in sent) == 7 * 1280
             assert sent[-1][2]
+
+    play(scenario())
+
+
+@pytest.mark.parametrize("rate", [8000, 11025, 16000, 48000])
+@pytest.mark.parametrize(("encoding", "width", "header"), [("pcm_s16le", 2, 0), ("mulaw", 1, 0), ("wav", 2, 44)])
+def test_a_block_counts_the_samples_it_holds(encoding: str, width: int, header: int, rate: int) -> None:
+    """At another rate the filter holds some back, and gives more of it with one block than with the next."""
+
+    async def scenario() -> None:
+        sent: list[tuple[bytes, int, bool]] = []
+        sink = sink_into(sent, Pace(block_ms=80, ahead_ms=None), encoding, rate)
+        await sink.write(sine(11))
+        await sink.finish()
+        held = [len(data) // width for data, _, _ in sent]
+        held[0] -= header // width
+        assert [samples for _, samples, _ in sent] == held
+        assert np.isclose(sink.listening.audio_s, sum(held) / rate)
+        assert abs(sum(held) - 0.88 * rate) < 1
+
+    play(scenario())
+
+
+def test_what_the_filter_holds_is_no_gap_where_the_end_of_the_text_was_late() -> None:
+    async def scenario() -> None:
+        sent: list[tuple[bytes, int, bool]] = []
+        clock = Clock()
+        sink = sink_into(sent, Pace(block_ms=80, ahead_ms=None), rate=8000, clock=clock)
+        await sink.write(sine(1))
+        clock.now += 5.0
+        await sink.finish()
+        assert sent[-1][1] > 0
+        assert sink.listening.underruns == 0
 
     play(scenario())
 
