@@ -92,3 +92,9 @@ def wait_until(reached: Any, process: subprocess.Popen[bytes]) -> None:
 def pipe_of(stream: IO[bytes] | None) -> IO[bytes]:
     assert stream is not None
     return stream
+
+
+def tell(stream: IO[bytes] | None, data: bytes) -> None:
+    """Write it, and let none of it wait (from Python 3.14 on, buffers hold more than our texts)."""
+    pipe_of(stream).write(data)
+    pipe_of(stream).flush()

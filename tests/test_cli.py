@@ -14,7 +14,7 @@ import soundfile
 
 from app.config import PlaybackConfig
 from tests.audio_world import file_devices, no_devices
-from tests.cli_rig import FRAMES, TEXT, TIMEOUT_S, Speak, alike, pipe_of, raw_samples, samples_of, says
+from tests.cli_rig import FRAMES, TEXT, TIMEOUT_S, Speak, alike, pipe_of, raw_samples, samples_of, says, tell
 
 _LEAD_IN = 24000 * PlaybackConfig().lead_in_ms // 1000
 
@@ -94,7 +94,7 @@ def test_questions_need_no_engine(speak: Speak) -> None:
 
 def test_speaks_while_text_still_comes(speak: Speak) -> None:
     process = speak.start("-o", "-", "--format", "raw", *FRAMES)
-    pipe_of(process.stdin).write(TEXT.encode())
+    tell(process.stdin, TEXT.encode())
     first = pipe_of(process.stdout).read(2)
     assert len(first) == 2, "sound came while standard input was still open"
     rest, errors = process.communicate(b" And a last one.", timeout=TIMEOUT_S)
@@ -151,7 +151,7 @@ def test_progress_is_for_terminals(speak: Speak) -> None:
     ours, theirs = pty.openpty()
     process = speak.start("-o", "a.wav", *FRAMES, stderr=theirs)
     os.close(theirs)
-    pipe_of(process.stdin).write(TEXT.encode())
+    tell(process.stdin, TEXT.encode())
     shown = b""
     while b"Ctrl-C stops" not in shown:
         assert select.select([ours], [], [], TIMEOUT_S)[0], shown

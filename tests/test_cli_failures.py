@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli_rig import FRAMES, TEXT, TIMEOUT_S, Speak, pipe_of, samples_of, says, wait_until
+from tests.cli_rig import FRAMES, TEXT, TIMEOUT_S, Speak, pipe_of, samples_of, says, tell, wait_until
 
 # --- stopping -------------------------------------------------------------------------------------------
 
@@ -21,7 +21,7 @@ from tests.cli_rig import FRAMES, TEXT, TIMEOUT_S, Speak, pipe_of, samples_of, s
 @pytest.mark.parametrize("name", ["a.wav", "a.flac", "a.raw"])
 def test_a_signal_leaves_a_valid_file(speak: Speak, name: str, number: signal.Signals, code: int) -> None:
     process = speak.start("-o", name, "--stats", *FRAMES)
-    pipe_of(process.stdin).write(TEXT.encode())
+    tell(process.stdin, TEXT.encode())
     part = speak.folder / f"{name}.part"
     wait_until(lambda: part.exists() and (part.stat().st_size > 44 or name == "a.flac"), process)
     process.send_signal(number)
@@ -40,9 +40,7 @@ def test_what_is_ignored_stays_ignored(speak: Speak) -> None:
     process = subprocess.Popen(
         command, cwd=speak.folder, env=speak.environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    stdin = pipe_of(process.stdin)
-    stdin.write(TEXT.encode())
-    stdin.flush()
+    tell(process.stdin, TEXT.encode())
     wait_until((speak.folder / "a.wav.part").exists, process)
     process.send_signal(signal.SIGHUP)
     _, errors = process.communicate(timeout=TIMEOUT_S)
@@ -60,11 +58,11 @@ def test_a_signal_before_anything_was_said(speak: Speak) -> None:
 
 def test_a_reader_that_leaves_is_no_trouble(speak: Speak) -> None:
     process = speak.start("-o", "-", *FRAMES)
-    pipe_of(process.stdin).write(TEXT.encode())
+    tell(process.stdin, TEXT.encode())
     assert pipe_of(process.stdout).read(4) == b"RIFF"
     pipe_of(process.stdout).close()
     with contextlib.suppress(BrokenPipeError):
-        pipe_of(process.stdin).write(b" And more of it. " * 100)
+        tell(process.stdin, b" And more of it. " * 100)
     with contextlib.suppress(BrokenPipeError):
         pipe_of(process.stdin).close()
     errors = pipe_of(process.stderr).read()
