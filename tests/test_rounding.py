@@ -15,7 +15,7 @@ from export.quantise import (
     unpack,
     unpack_signed,
 )
-from export.rounding import Rounded, Rounder, _upper_root_of_inverse, best_scales, compensated
+from export.rounding import Rounded, Rounder, _fit_scales, _upper_root_of_inverse, best_scales, compensated
 
 OUTPUTS, INPUTS = 24, 256
 BLOCK = block_size(INPUTS, 4)
@@ -60,6 +60,25 @@ def test_without_correlation_every_weight_is_rounded_to_the_nearest() -> None:
     fitted = (integers * columns).sum(axis=1) / (integers**2).sum(axis=1)
     expected = np.rint(columns / fitted[:, None]).clip(-8, 7).reshape(INPUTS, OUTPUTS).T
     assert (rounded.integers == expected).mean() > 0.999, "but for what lies between two integers"
+
+
+def test_fitted_scales_make_no_output_worse() -> None:
+    columns = np.ascontiguousarray(some_matrix().T)
+    given = some_inputs()
+    moments = given.T @ given
+    scales = np.stack([best_scales(part, 4) for part in columns.reshape(-1, BLOCK, OUTPUTS)])
+    integers = np.rint(columns / np.repeat(scales, BLOCK, axis=0)).clip(-8, 7).astype(np.int8)
+
+    def errors() -> Floats:
+        error = columns - integers * np.repeat(scales, BLOCK, axis=0)
+        squares: Floats = ((given @ error) ** 2).sum(axis=0)
+        return squares
+
+    before = errors()
+    _fit_scales(scales, integers, columns, moments)
+    assert scales.min() > 0
+    assert (errors() <= before * (1 + 1e-4)).all()
+    assert errors().sum() < 0.9 * before.sum()
 
 
 def test_the_best_scale_is_no_worse_than_the_plain_one() -> None:
