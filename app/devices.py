@@ -150,6 +150,13 @@ def describe_failure(device: str, error: OSError) -> str:
     return f"the sound device '{device}' failed ({text}); it may have been unplugged; see --list-devices"
 
 
+_HOST_ERROR: Final = -9999
+_NO_SERVER: Final = (
+    "newer versions (Ubuntu 26.04 has one) want a PulseAudio or PipeWire server, which may not run here; start one, or"
+    " write a file with -o FILE"
+)
+
+
 class AudioSystem:
     """PortAudio while it is open; use from one thread."""
 
@@ -165,7 +172,8 @@ class AudioSystem:
             try:
                 self._audio: Any = pyaudio.PyAudio()
             except OSError as error:
-                raise SinkError(f"PortAudio does not start: {error}; write a file with -o FILE") from error
+                hint = _NO_SERVER if error.errno == _HOST_ERROR else "write a file with -o FILE"
+                raise SinkError(f"PortAudio does not start: {error}; {hint}") from error
 
     def devices(self) -> list[OutputDevice]:
         """Every output there is, in PortAudio's order."""

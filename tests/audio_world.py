@@ -10,10 +10,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +59,21 @@ def file_devices(folder: Path) -> dict[str, str]:
 def no_devices(folder: Path) -> dict[str, str]:
     """A machine without sound, provided it has no sound card."""
     return environment(folder, ALSA_CONFIG_PATH="/usr/share/alsa/alsa.conf")
+
+
+@cache
+def missing_for_playback() -> str | None:
+    """Why devices of ALSA alone cannot be played on here."""
+    if find_spec("pyaudio") is None:
+        return (
+            "PyAudio is not installed: LIVE PLAYBACK IS NOT TESTED (apt install portaudio19-dev; pip install pyaudio)"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", "import pyaudio; pyaudio.PyAudio().terminate()"]
+        started = subprocess.run(command, env=no_devices(Path(folder)), capture_output=True, check=False)
+    if started.returncode:
+        return "this PortAudio does not start without a sound server: LIVE PLAYBACK IS NOT TESTED ON ALSA'S DEVICES"
+    return None
 
 
 def missing_for_pacing() -> str | None:

@@ -13,7 +13,7 @@ import pytest
 import soundfile
 
 from app.config import PlaybackConfig
-from tests.audio_world import file_devices, no_devices
+from tests.audio_world import file_devices, missing_for_playback, no_devices
 from tests.cli_rig import FRAMES, TEXT, TIMEOUT_S, Speak, alike, pipe_of, raw_samples, samples_of, says, tell
 
 _LEAD_IN = 24000 * PlaybackConfig().lead_in_ms // 1000
@@ -111,13 +111,10 @@ def test_text_that_is_not_utf8(speak: Speak) -> None:
 
 # --- playing --------------------------------------------------------------------------------------------
 
-pytest_pyaudio = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("pyaudio") is None,
-    reason="PyAudio is not installed: LIVE PLAYBACK IS NOT TESTED (apt install portaudio19-dev, pip install pyaudio)",
-)
+needs_playback = pytest.mark.skipif(missing_for_playback() is not None, reason=missing_for_playback() or "")
 
 
-@pytest_pyaudio
+@needs_playback
 def test_plays_what_it_would_have_written(speak: Speak) -> None:
     expected = raw_samples(speak("-o", "-", "--format", "raw", *FRAMES, TEXT).stdout)
     speak.world = file_devices(speak.folder)
@@ -135,7 +132,7 @@ def test_plays_what_it_would_have_written(speak: Speak) -> None:
     says(speak("--device", "nonesuch", "Hi."), "no sound device 'nonesuch'", "file24")
 
 
-@pytest_pyaudio
+@needs_playback
 @pytest.mark.skipif(Path("/proc/asound/cards").exists(), reason="this machine has sound hardware: it cannot look deaf")
 def test_a_machine_without_sound(speak: Speak) -> None:
     speak.world = no_devices(speak.folder)

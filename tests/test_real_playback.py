@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 
 from app.sink import to_pcm16
-from tests.audio_world import file_devices, find_in, missing_for_pacing, no_devices, paced_device, recording, run_python
+from tests.audio_world import (
+    file_devices,
+    find_in,
+    missing_for_pacing,
+    missing_for_playback,
+    no_devices,
+    paced_device,
+    recording,
+    run_python,
+)
 from tests.fake_engine import sine
 
 RATE = 24000
@@ -19,6 +28,8 @@ pyaudio = pytest.mark.skipif(
     __import__("importlib.util").util.find_spec("pyaudio") is None,
     reason="PyAudio is not installed: LIVE PLAYBACK IS NOT TESTED (apt install portaudio19-dev, pip install pyaudio)",
 )
+
+needs_playback = pytest.mark.skipif(missing_for_playback() is not None, reason=missing_for_playback() or "")
 
 _PLAY = """
 import asyncio, json, sys
@@ -38,7 +49,7 @@ asyncio.run(main(sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3])))
 """
 
 
-@pyaudio
+@needs_playback
 @pytest.mark.parametrize("name", ["file24", ""])
 def test_real_playback_is_exact(tmp_path: Path, name: str) -> None:
     said = json.loads(run_python(_PLAY, file_devices(tmp_path), name, '{"lead_in_ms": 20}', "25"))
@@ -48,7 +59,7 @@ def test_real_playback_is_exact(tmp_path: Path, name: str) -> None:
     assert said["written_samples"] == 25 * 1920
 
 
-@pyaudio
+@needs_playback
 def test_real_playback_at_another_rate_and_in_stereo(tmp_path: Path) -> None:
     soxr = pytest.importorskip("soxr")
     said = json.loads(
@@ -74,7 +85,7 @@ def test_playback_at_the_pace_of_real_time(tmp_path: Path) -> None:
     assert (said["underruns"], said["gap_ms"], said["device_underruns"]) == (0, 0.0, 0)
 
 
-@pyaudio
+@needs_playback
 @pytest.mark.skipif(Path("/proc/asound/cards").exists(), reason="this machine has sound hardware: it cannot look deaf")
 def test_a_machine_without_sound_says_so(tmp_path: Path) -> None:
     code = f"""
