@@ -26,6 +26,7 @@ from app.wishes import FileFormat
 from engines.contract import Pcm
 
 STDOUT: Final = "-"
+_BUFFER_BYTES: Final = 8192  # 0.2 s of sound; from Python 3.14 on the usual one holds seconds
 _READER_S: Final = 0.05
 """Between two looks whether a pipe has a reader."""
 
@@ -198,7 +199,7 @@ class FileSink:
             raise SinkError(f"cannot write {self._name}: another program is writing '{part}' right now") from None
         os.ftruncate(descriptor, 0)
         self._part = part
-        return os.fdopen(descriptor, "r+b")
+        return os.fdopen(descriptor, "r+b", _BUFFER_BYTES)
 
     def _failure(self, error: OSError) -> Exception:
         """Drop what is half done; one clear sentence, or `BrokenPipeError` as it is: the reader has simply left."""
