@@ -26,7 +26,7 @@ from app.wishes import FileFormat
 from engines.contract import Pcm
 
 STDOUT: Final = "-"
-_BUFFER_BYTES: Final = 8192  # 0.2 s of sound; from Python 3.14 on the usual one holds seconds
+_BUFFER_BYTES: Final = 4096  # 85 ms of sound; from Python 3.14 on the usual one holds seconds
 _READER_S: Final = 0.05
 """Between two looks whether a pipe has a reader."""
 
