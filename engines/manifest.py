@@ -266,7 +266,7 @@ class Manifest(Record, frozen=True, kw_only=True):
     files: dict[str, FileEntry]
     provenance: Provenance
     quality: Quality | None = None
-    """None where nothing was quantised, and in bundles made before there was a measurement."""
+    """None where nothing was quantised or measured."""
 
     @property
     def takes_instruct(self) -> bool:

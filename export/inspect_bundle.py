@@ -20,7 +20,7 @@ def inspect(bundle: Path, console: Console) -> None:
     console.print(facts(bundle, manifest))
     if manifest.quality is None:
         console.print(
-            "Quality: nothing was measured (nothing is quantised, or the export was not asked to: --measure)."
+            "Quality: nothing was measured (nothing is quantised, or the export had too little memory to: --measure)."
         )
     else:
         console.print(quality_table(manifest.quality))

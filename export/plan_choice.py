@@ -117,7 +117,7 @@ def _usual_form(version: tuple[int, ...]) -> AttentionForm:
 def find_checkpoint(wish: PlanWish, manifest: Manifest) -> Path:
     """The checkpoint a bundle was made from: the named one, or a directory of its name beside the bundle.
 
-    The bundle's own bytes will not do: its integers are another kind, and TensorRT wants tables the bundle has not.
+    The bundle's own bytes will not do: TensorRT wants tables, and may be asked for precisions, that the bundle has not.
     Raises `BuildError` where there is none, or it is another's.
     """
     name = manifest.provenance.checkpoint

@@ -3,9 +3,9 @@
 Purpose: a float matrix [outputs, inputs] becomes packed integers and one scale per block of inputs.
 Knows: the packings. MatMulNBits (ONNX Runtime): row-major, low nibble is the even input, zero point implied (8 for 4
 bits, 128 for 8 bits), scales of either sign. DequantizeLinear as TensorRT reads it: two's complement, [inputs, outputs]
-row-major, low nibble is the even output, scales above zero only (its parser refuses others; tried with 10.15.1). A
-block whose largest value is positive therefore cannot reach the long end of the range there, so the two hold different
-integers and each backend has a payload of its own. Does not know: which matrices deserve which precision.
+row-major, low nibble is the even output, scales above zero only (its parser refuses others; tried with 10.15.1). The
+nearest integers to a block whose largest value is positive therefore differ between the two; integers that were learnt
+(`export.rounding`) are the same in both. Does not know: which matrices deserve which precision.
 """
 
 from __future__ import annotations

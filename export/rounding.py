@@ -101,12 +101,13 @@ def compensated(matrix: Floats, moments: npt.NDArray[np.floating], bits: int) ->
     damped = moments + np.eye(inputs) * max(DAMPING * float(np.mean(np.diag(moments))), 1e-12)  # f64 from here
     order = np.argsort(-np.diag(moments), kind="stable")  # what is rounded last has nowhere to pass its error on to
     passing = _upper_root_of_inverse(damped[np.ix_(order, order)]).astype(np.float32)
+    moving = damped.astype(np.float32)
     columns = np.ascontiguousarray(matrix.T)  # a column of the matrix is a row here, and lies together
     parts = columns.reshape(-1, block_size(inputs, bits), outputs)
     scales = np.stack([best_scales(part, bits) for part in parts])
     for _ in range(PASSES):
         integers = _round_in_order(columns, scales, passing, order, bits)
-        _fit_scales(scales, integers, columns, damped.astype(np.float32))
+        _fit_scales(scales, integers, columns, moving)
     return Rounded(integers.T, np.ascontiguousarray(scales.T))
 
 

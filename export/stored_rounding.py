@@ -34,8 +34,8 @@ class StoredRounding:
             return None
         packed, scales = self._file.get_tensor(stored), self._file.get_tensor(f"{name}.scale")
         integers = unpack_integers(packed, bits)
-        whole = packed.shape == packed_shape(len(integers), integers.shape[1], bits)
-        return Rounded(integers, scales) if whole and (scales > 0).all() else None
+        blocks_of_today = packed.shape == packed_shape(len(integers), integers.shape[1], bits)
+        return Rounded(integers, scales) if blocks_of_today and (scales > 0).all() else None
 
 
 def stored_rounding(bundle: Path) -> StoredRounding | None:

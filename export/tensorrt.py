@@ -4,8 +4,9 @@ Purpose: say once what is chosen (attention form, shape of the frame, types, slo
 and their common payload, fix their dimensions, write them.
 Knows: which graphs a set consists of. Does not know: TensorRT's library, devices, plans.
 
-The payload is apart from the bundle's: TensorRT wants other integers (see `export.quantise`), narrow products, and the
-predictor's heads and tables stacked. So it is made from the checkpoint when engines are built, and need not be kept.
+The payload is apart from the bundle's: TensorRT wants the integers in another layout (see `export.quantise`), narrow
+products, and the predictor's heads and tables stacked. So it is made from the checkpoint when engines are built, and
+need not be kept.
 """
 
 from __future__ import annotations

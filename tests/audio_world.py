@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -61,13 +62,18 @@ def no_devices(folder: Path) -> dict[str, str]:
     return environment(folder, ALSA_CONFIG_PATH="/usr/share/alsa/alsa.conf")
 
 
+def missing_pyaudio() -> str | None:
+    """Why nothing can be played here."""
+    if find_spec("pyaudio") is None:
+        return "LIVE PLAYBACK IS NOT TESTED: no PyAudio (apt install portaudio19-dev; pip install pyaudio)"
+    return None
+
+
 @cache
 def missing_for_playback() -> str | None:
     """Why devices of ALSA alone cannot be played on here."""
-    if find_spec("pyaudio") is None:
-        return (
-            "PyAudio is not installed: LIVE PLAYBACK IS NOT TESTED (apt install portaudio19-dev; pip install pyaudio)"
-        )
+    if missing := missing_pyaudio():
+        return missing
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-c", "import pyaudio; pyaudio.PyAudio().terminate()"]
         started = subprocess.run(command, env=no_devices(Path(folder)), capture_output=True, check=False)
@@ -80,10 +86,19 @@ def missing_for_pacing() -> str | None:
     """What the paced device needs and this machine does not have."""
     for program in ("pulseaudio", "parec"):
         if shutil.which(program) is None:
-            return f"{program} is not installed (apt install pulseaudio pulseaudio-utils libasound2-plugins)"
+            return f"PACED PLAYBACK IS NOT TESTED: no {program} (apt install pulseaudio pulseaudio-utils)"
     if not list(Path("/usr/lib").glob("*/alsa-lib/libasound_module_pcm_pulse.so")):
-        return "ALSA's pulse plugin is not installed (apt install libasound2-plugins)"
+        return "PACED PLAYBACK IS NOT TESTED: no pulse plugin of ALSA's (apt install libasound2-plugins)"
     return None
+
+
+def _needs(missing: str | None) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(missing is not None, reason=missing or "")
+
+
+needs_pyaudio = _needs(missing_pyaudio())
+needs_playback = _needs(missing_for_playback())
+needs_pacing = _needs(missing_for_pacing())
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import pytest
 import soundfile
 
 from app.config import PlaybackConfig
-from tests.audio_world import file_devices, missing_for_playback, no_devices
+from tests.audio_world import file_devices, needs_playback, no_devices
 from tests.cli_rig import FRAMES, TEXT, TIMEOUT_S, Speak, alike, pipe_of, raw_samples, samples_of, says, tell
 
 _LEAD_IN = 24000 * PlaybackConfig().lead_in_ms // 1000
@@ -110,8 +110,6 @@ def test_text_that_is_not_utf8(speak: Speak) -> None:
 
 
 # --- playing --------------------------------------------------------------------------------------------
-
-needs_playback = pytest.mark.skipif(missing_for_playback() is not None, reason=missing_for_playback() or "")
 
 
 @needs_playback

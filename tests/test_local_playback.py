@@ -14,7 +14,7 @@ import pytest
 
 from app.loudspeaker import Loudspeaker
 from app.sink import to_pcm16
-from tests.audio_world import find_in, missing_for_pacing, no_devices, paced_device, recording
+from tests.audio_world import find_in, needs_pacing, no_devices, paced_device, recording
 from tests.daemon_rig import Client, ServedFakeEngine, play, turn_until
 from tests.fake_engine import sine
 from tests.playback_place import Place, is_sine, make_place, stretches, use
@@ -94,7 +94,7 @@ def test_a_client_that_goes_is_silent_and_lets_the_next_play(place: Place, numbe
     play(scenario())
 
 
-@pytest.mark.skipif(missing_for_pacing() is not None, reason=missing_for_pacing() or "")
+@needs_pacing
 def test_the_sound_stops_when_the_client_goes(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         async with place.daemon(ServedFakeEngine()) as daemon:

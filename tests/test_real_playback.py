@@ -13,8 +13,9 @@ from app.sink import to_pcm16
 from tests.audio_world import (
     file_devices,
     find_in,
-    missing_for_pacing,
-    missing_for_playback,
+    needs_pacing,
+    needs_playback,
+    needs_pyaudio,
     no_devices,
     paced_device,
     recording,
@@ -23,13 +24,6 @@ from tests.audio_world import (
 from tests.fake_engine import sine
 
 RATE = 24000
-
-pyaudio = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("pyaudio") is None,
-    reason="PyAudio is not installed: LIVE PLAYBACK IS NOT TESTED (apt install portaudio19-dev, pip install pyaudio)",
-)
-
-needs_playback = pytest.mark.skipif(missing_for_playback() is not None, reason=missing_for_playback() or "")
 
 _PLAY = """
 import asyncio, json, sys
@@ -71,12 +65,10 @@ def test_real_playback_at_another_rate_and_in_stereo(tmp_path: Path) -> None:
     assert np.abs(played - expected[:, None]).max() <= 1
 
 
-@pyaudio
+@needs_pyaudio
+@needs_pacing
 def test_playback_at_the_pace_of_real_time(tmp_path: Path) -> None:
     """Two seconds arrive whole and without a gap."""
-    reason = missing_for_pacing()
-    if reason:
-        pytest.skip(f"PACED PLAYBACK IS NOT TESTED: {reason}")
     file = tmp_path / "heard.raw"
     with paced_device(tmp_path) as world, recording(world, file):
         said = json.loads(run_python(_PLAY, world, "", "{}", "25"))
