@@ -1,13 +1,15 @@
 """A desktop's NVIDIA GPU, by NVIDIA's management library.
 
-Purpose: one reading of the first GPU through `pynvml` (package `nvidia-ml-py`), which is optional and imported late.
+Purpose: one reading of the GPU in use through `pynvml` (package `nvidia-ml-py`), which is optional and imported late.
 Knows: NVML's calls and their units. Does not know: metrics, what a reading means. To be called off the event loop. Not
 yet seen on a device.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -44,12 +46,12 @@ class GpuReading:
 
 
 def read_gpu() -> GpuReading | None:
-    """The first GPU; None without one, or without NVML. Loads the library once."""
+    """The GPU in use; None without one, or without NVML. Loads the library once."""
     library = _library()
     if library is None:
         return None
     try:
-        handle = library.nvmlDeviceGetHandleByIndex(0)
+        handle = _card(library)
     except library.NVMLError:
         return None
 
@@ -73,6 +75,17 @@ def read_gpu() -> GpuReading | None:
         memory_used_bytes=None if memory is None else int(memory.used),
         memory_total_bytes=None if memory is None else int(memory.total),
     )
+
+
+def _card(library: Any) -> Any:
+    """The GPU that this process works on, else the first: CUDA begins with the fastest, NVML with the first slot, and
+    only their processes tell which is which. Raises `NVMLError` without one."""
+    for index in range(1, library.nvmlDeviceGetCount()):
+        with suppress(library.NVMLError):
+            card = library.nvmlDeviceGetHandleByIndex(index)
+            if any(process.pid == os.getpid() for process in library.nvmlDeviceGetComputeRunningProcesses(card)):
+                return card
+    return library.nvmlDeviceGetHandleByIndex(0)
 
 
 def _clock(library: Any, handle: Any) -> GpuClock:

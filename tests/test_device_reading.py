@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -40,6 +41,7 @@ def nvidia(**changes: Any) -> ModuleType:
         "NVML_TEMPERATURE_GPU": 0,
         "NVML_CLOCK_SM": 1,
         "nvmlInit": lambda: None,
+        "nvmlDeviceGetCount": lambda: 1,
         "nvmlDeviceGetHandleByIndex": lambda _: "gpu",
         "nvmlDeviceGetMemoryInfo": lambda _: SimpleNamespace(used=2**30, total=24 * 2**30),
         "nvmlDeviceGetUtilizationRates": lambda _: SimpleNamespace(gpu=40),
@@ -87,6 +89,20 @@ def test_a_desktop_by_nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert found.memory_available_bytes == 23 * 2**30
 
 
+@pytest.mark.parametrize(("workers", "chosen"), [({}, "first"), ({"second": os.getpid()}, "second")])
+def test_of_two_gpus_the_one_in_use_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: dict[str, int], chosen: str
+) -> None:
+    two = nvidia(
+        nvmlDeviceGetCount=lambda: 2,
+        nvmlDeviceGetHandleByIndex=lambda index: ("first", "second")[index],
+        nvmlDeviceGetComputeRunningProcesses=lambda card: [SimpleNamespace(pid=workers.get(card, 1))],
+        nvmlDeviceGetName=lambda card: card,
+    )
+    monkeypatch.setitem(sys.modules, "pynvml", two)
+    assert read_device(tmp_path).name == chosen
+
+
 def test_a_gpu_that_answers_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     silent = dict.fromkeys(
         ("nvmlDeviceGetMemoryInfo", "nvmlDeviceGetUtilizationRates", "nvmlDeviceGetPowerUsage",
@@ -97,7 +113,7 @@ def test_a_gpu_that_answers_little(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (found.power_w, found.clock, found.throttled, found.speed) == ({}, None, (), 1.0)
 
 
-@pytest.mark.parametrize("broken", ["nvmlInit", "nvmlDeviceGetHandleByIndex"])
+@pytest.mark.parametrize("broken", ["nvmlInit", "nvmlDeviceGetCount", "nvmlDeviceGetHandleByIndex"])
 def test_a_package_without_a_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", nvidia(**{broken: None}))
     assert read_device(tmp_path).name is None
