@@ -14,7 +14,6 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from onnx import ModelProto
 
 from engines.machine_memory import free_memory_bytes
 from engines.manifest import (
@@ -50,7 +49,7 @@ from export.config import (
 )  # fmt: skip
 from export.errors import CheckpointError, ExportError
 from export.frame_graph import FramePlan, build_frame_graph
-from export.graph import GraphBuilder
+from export.graph import GraphBuilder, save_model
 from export.lowering import OrtLowering, Precision
 from export.lowering_cuda import OrtCudaLowering
 from export.payload import Payload
@@ -155,9 +154,9 @@ class Export:
         reference = self._gate.nbytes if self._gate else 0
         check_target(bundle, self._payload.nbytes + self._table.nbytes, reference)
         with aside(bundle) as folder:
-            _save(self._frame.model(GRAPHS.weights), folder / GRAPHS.frame)
-            _save(self._frame_cuda.model(GRAPHS.weights), folder / FRAME_CUDA)
-            _save(self._codec.model(GRAPHS.weights), folder / GRAPHS.codec)
+            save_model(self._frame.model(GRAPHS.weights), folder / GRAPHS.frame)
+            save_model(self._frame_cuda.model(GRAPHS.weights), folder / FRAME_CUDA)
+            save_model(self._codec.model(GRAPHS.weights), folder / GRAPHS.codec)
             planned = self._write_text_side(folder, licence)
             quality = self._write_weights(folder, planned, force=force)
             files = checksums(folder, self._progress)
@@ -298,7 +297,3 @@ def _speakers(talker: TalkerConfig) -> dict[str, Speaker]:
         return Speaker(id=number, dialect=dialect if isinstance(dialect, str) else None)
 
     return {name.lower(): speaker(name, number) for name, number in (talker.spk_id or {}).items()}
-
-
-def _save(model: ModelProto, path: Path) -> None:
-    path.write_bytes(model.SerializeToString(deterministic=True))

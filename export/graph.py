@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -160,3 +161,8 @@ class GraphBuilder:
         facts = {"location": file, "offset": str(offset), "length": str(length)}
         tensor.external_data.extend(StringStringEntryProto(key=key, value=value) for key, value in facts.items())
         return tensor
+
+
+def save_model(model: ModelProto, path: Path) -> None:
+    """Write a model; the same one gives the same bytes."""
+    path.write_bytes(model.SerializeToString(deterministic=True))

@@ -17,12 +17,11 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from onnx import ModelProto
 
 from engines.manifest import Manifest, Quality
 from export.errors import QualityError
 from export.frame_graph import FramePlan, build_frame_graph
-from export.graph import GraphBuilder
+from export.graph import GraphBuilder, save_model
 from export.lowering import OrtLowering, Precision
 from export.payload import Payload
 from export.probe_graph import MomentLowering, build_probe_graph
@@ -85,9 +84,9 @@ class QualityGate:
         with tempfile.TemporaryDirectory(prefix=".reference.", dir=folder.parent) as scratch:
             home = Path(scratch)
             self._payload.write(home / weights, progress.stage("reference", self._payload.nbytes))
-            _save(self._frame.model(weights), home / manifest.graphs.frame)
-            _save(self._full_probe.model(weights), home / PROBE_FILE)
-            _save(self._moments.model(weights), home / MOMENTS_FILE)
+            save_model(self._frame.model(weights), home / manifest.graphs.frame)
+            save_model(self._full_probe.model(weights), home / PROBE_FILE)
+            save_model(self._moments.model(weights), home / MOMENTS_FILE)
             yield Reference(home, manifest, table, self._plan.file.read(CODEC_EMBEDDING), progress)
 
     def measure(self, reference: Reference, folder: Path, manifest: Manifest, texts: Texts, *, force: bool) -> Quality:
@@ -96,7 +95,7 @@ class QualityGate:
         Raises `QualityError` for a result below the gate, unless `force`.
         """
         probe = folder / PROBE_FILE
-        _save(self._probe.model(manifest.graphs.weights), probe)
+        save_model(self._probe.model(manifest.graphs.weights), probe)
         try:
             narrow = Prober(folder, manifest, reference.progress)
             found = measure(reference.prober, narrow, reference.speak(texts))
@@ -117,7 +116,3 @@ def judge(found: Quality, precision: Precision, *, force: bool) -> Quality:
             )
         return msgspec.structs.replace(found, forced=True)
     return found
-
-
-def _save(model: ModelProto, path: Path) -> None:
-    path.write_bytes(model.SerializeToString(deterministic=True))

@@ -28,7 +28,7 @@ from export.codec_graph import CodecGraph
 from export.config import CodecConfig, TalkerConfig, read_codec_config, read_model_config
 from export.errors import ExportError
 from export.frame_graph import FramePlan, build_frame_graph
-from export.graph import GraphBuilder
+from export.graph import GraphBuilder, save_model
 from export.lowering import Precision
 from export.lowering_tensorrt import OPSETS, TensorRtLowering
 from export.payload import Payload
@@ -142,8 +142,7 @@ class TensorRtGraphs:
         """The graphs as `ROLE.onnx`, and the weights beside them; `advance` is told the bytes of each tensor."""
         self.payload.write(folder / WEIGHTS, advance)
         for role in self.graphs:
-            content = self.model(role).SerializeToString(deterministic=True)
-            (folder / f"{role.value}.onnx").write_bytes(content)
+            save_model(self.model(role), folder / f"{role.value}.onnx")
 
 
 def build_tensorrt(source: TensorRtSource, choice: TensorRtChoice, rounder: Rounder | None = None) -> TensorRtGraphs:
@@ -174,7 +173,7 @@ def write_probe(
     graph = GraphBuilder("probe", Payload(), OPSETS[choice.form])
     build_probe_graph(graph, TensorRtLowering(graph, choice.form, choice.dtype, rounder), _plan(source, choice))
     graph.payload.write(folder / WEIGHTS, lambda _: None)
-    (folder / name).write_bytes(graph.model(WEIGHTS).SerializeToString(deterministic=True))
+    save_model(graph.model(WEIGHTS), folder / name)
 
 
 def _plan(source: TensorRtSource, choice: TensorRtChoice) -> FramePlan:
