@@ -9,6 +9,7 @@ speech tokenizer and of the generation settings fall back to the official defaul
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -124,6 +125,15 @@ class CodecConfig(msgspec.Struct, frozen=True, kw_only=True):
     decode_upsample_rate: int = 1920
 
 
+@dataclass(frozen=True, slots=True)
+class CheckpointConfig:
+    """All three files."""
+
+    model: ModelConfig
+    generation: GenerationConfig
+    codec: CodecConfig
+
+
 T = TypeVar("T")
 
 
@@ -213,4 +223,14 @@ def read_codec_config(checkpoint: Path) -> CodecConfig:
         raise CheckpointError(f"{path}: attention_bias and a hidden_act other than silu are not known in this decoder")
     if decoder.num_key_value_heads != decoder.num_attention_heads:
         raise CheckpointError(f"{path}: num_key_value_heads must equal num_attention_heads in this decoder")
+    return config
+
+
+def read_checkpoint_config(checkpoint: Path) -> CheckpointConfig:
+    """Read and check all three files; raises `CheckpointError` naming the key at fault, or where they contradict."""
+    config = CheckpointConfig(
+        read_model_config(checkpoint), read_generation_config(checkpoint), read_codec_config(checkpoint)
+    )
+    if config.model.talker_config.num_code_groups != config.codec.decoder_config.num_quantizers:
+        raise CheckpointError(f"{checkpoint}: talker and speech tokenizer differ in the number of codebooks")
     return config

@@ -16,38 +16,12 @@ import msgspec
 import numpy as np
 
 from engines.machine_memory import free_memory_bytes
-from engines.manifest import (
-    FORMAT_VERSION,
-    CodecIds,
-    CodecSpec,
-    FrameSpec,
-    FrontEndKind,
-    Graphs,
-    Limits,
-    Manifest,
-    ModelType,
-    Provenance,
-    Quality,
-    SamplingDefaults,
-    Speaker,
-    StackSpec,
-    StageSampling,
-    TextFrontEnd,
-    write_manifest,
-)  # fmt: skip
+from engines.manifest import Manifest, Provenance, Quality, write_manifest
+from export.bundle_manifest import FRAME_CUDA, GRAPHS, MAX_POSITIONS, bundle_manifest, graph_top_k
 from export.checkpoint import TensorFile
 from export.codec_graph import CodecGraph
-from export.config import (
-    CodecConfig,
-    GenerationConfig,
-    ModelConfig,
-    StackConfig,
-    TalkerConfig,
-    read_codec_config,
-    read_generation_config,
-    read_model_config,
-)  # fmt: skip
-from export.errors import CheckpointError, ExportError
+from export.config import read_checkpoint_config
+from export.errors import ExportError
 from export.frame_graph import FramePlan, build_frame_graph
 from export.graph import GraphBuilder, save_model
 from export.lowering import OrtLowering, Precision
@@ -60,19 +34,9 @@ from export.quality_gate import QualityGate, Reference, Texts
 from export.rounding import Rounder
 from export.text_side import TextTable, load_tokenizer, text_ids, write_front_end
 
-FAMILY: Final = "qwen3_tts_12hz"
 EXPORTER: Final = "speakd 0.1"
-FRAME_CUDA: Final = "frame.cuda.onnx"
-GRAPHS: Final = Graphs(
-    frame="frame.onnx", frame_cuda=FRAME_CUDA, codec="codec.onnx", weights="weights.safetensors",
-    text_table="text_table.npy",
-)  # fmt: skip
 PRECISIONS: Final = tuple(kind.value for kind in (Precision.FP32, Precision.INT8, Precision.INT4))
-MAX_POSITIONS: Final = 4096  # 5.5 minutes of prompt and frames; the rotary tables' length
-MAX_TOP_K: Final = 64  # width of the graphs' top-k; the family's default is 50
 REFERENCE_MEMORY: Final = 3  # what a measurement takes, in full weights (docs/LOG.md, 2026-11-21)
-# Frame caps by text length. Text tokens: as vLLM-Omni caps Base models (192, 12 a token). Phones: near one frame each.
-FRAME_CAPS: Final = {FrontEndKind.TEXT: (192, 12.0), FrontEndKind.PHONES: (64, 4.0)}
 
 
 def export_checkpoint(
@@ -88,8 +52,8 @@ def export_checkpoint(
 ) -> Manifest:
     """Export an official Qwen3-TTS 12Hz checkpoint directory to a bundle directory.
 
-    precision: "fp32", "int8" or "int4" for the matrices of talker and code predictor; heads never below int8, the codec
-    stays fp32. `down`: the precision of the down projections, the most sensitive ones, where it is to be another.
+    `precision`: "fp32", "int8" or "int4" for the matrices of talker and code predictor; heads never below int8, the
+    codec stays fp32. `down`: the precision of the down projections, the most sensitive ones, where it is to be another.
     `measured`: learn how to round, and measure the quantised weights against the full ones; None does so where the
     memory is there, `REFERENCE_MEMORY` times that of the full weights. `force` keeps measured weights also below the
     gate.
@@ -120,28 +84,25 @@ class Export:
     ) -> None:
         """`most_reference`: see `most_reference_bytes`."""
         self._checkpoint, self._precision, self._down, self._progress = checkpoint, precision, down, progress
-        self._config: ModelConfig = read_model_config(checkpoint)
-        self._generation: GenerationConfig = read_generation_config(checkpoint)
-        self._codec_config: CodecConfig = read_codec_config(checkpoint)
-        talker = self._config.talker_config
-        if talker.num_code_groups != self._codec_config.decoder_config.num_quantizers:
-            raise CheckpointError(f"{checkpoint}: talker and speech tokenizer differ in the number of codebooks")
+        self._config = read_checkpoint_config(checkpoint)
+        talker = self._config.model.talker_config
         self._tokenizer = load_tokenizer(checkpoint)
+        self._text_ids = text_ids(self._tokenizer, self._config.model)
         model = TensorFile(checkpoint / "model.safetensors")
         codec = TensorFile(checkpoint / "speech_tokenizer" / "model.safetensors")
         full = precision is down is Precision.FP32
-        self._table = TextTable(model, self._config, np.float32 if full else np.float16)
+        self._table = TextTable(model, self._config.model, np.float32 if full else np.float16)
         self._payload = Payload()
-        self._top_k = graph_top_k(self._generation, talker)
+        top_k = graph_top_k(self._config.generation, talker)
         self._frame = GraphBuilder("frame", self._payload)
         heads = precision if full else Precision.INT8
-        plan = FramePlan(talker, model, precision, heads, self._top_k, MAX_POSITIONS, down_precision=down)
+        plan = FramePlan(talker, model, precision, heads, top_k, MAX_POSITIONS, down_precision=down)
         self._rounder = Rounder()
         build_frame_graph(self._frame, OrtLowering(self._frame, self._rounder), plan)
         self._frame_cuda = GraphBuilder("frame", self._payload)
         build_frame_graph(self._frame_cuda, OrtCudaLowering(self._frame_cuda, self._rounder), plan)
         self._codec = GraphBuilder("codec", self._payload)
-        decoder = CodecGraph(self._codec, OrtLowering(self._codec), self._codec_config, codec)
+        decoder = CodecGraph(self._codec, OrtLowering(self._codec), self._config.codec, codec)
         decoder.build()
         self._states = tuple(decoder.states)
         gate = None if full or not most_reference else QualityGate(plan, self._payload)
@@ -184,7 +145,23 @@ class Export:
     def _write_text_side(self, folder: Path, licence: str) -> Manifest:
         """Write text table and front end; returns the manifest, which does not know of files and quality yet."""
         self._table.write(folder / GRAPHS.text_table, self._progress.stage("text table", self._table.nbytes))
-        return self._manifest(write_front_end(self._checkpoint, self._tokenizer, folder), licence)
+        return bundle_manifest(
+            self._config,
+            text_ids=self._text_ids,
+            states=self._states,
+            front_end=write_front_end(self._checkpoint, self._tokenizer, folder),
+            provenance=self._provenance(licence),
+        )
+
+    def _provenance(self, licence: str) -> Provenance:
+        return Provenance(
+            exporter=EXPORTER,
+            checkpoint=self._checkpoint.resolve().name,
+            precision=self._precision.value,
+            down_precision=None if self._down is self._precision else self._down.value,
+            licence=licence,
+            unused_tensors=self._unused,
+        )
 
     def _reference(self, folder: Path, manifest: Manifest) -> AbstractContextManager[Reference]:
         assert self._gate is not None
@@ -208,92 +185,3 @@ class Export:
             write()
             self._rounder.forget()
             return self._gate.measure(reference, folder, manifest, self.probes()[1], force=force)
-
-    def _manifest(self, front_end: TextFrontEnd, licence: str) -> Manifest:
-        config, talker = self._config, self._config.talker_config
-        codec = self._codec_config
-        cap, per_token = FRAME_CAPS[front_end.kind]
-        return Manifest(
-            format_version=FORMAT_VERSION,
-            family=FAMILY,
-            model_type=ModelType(config.tts_model_type),
-            model_size=config.tts_model_size,
-            frame=FrameSpec(
-                sample_rate_hz=codec.output_sample_rate,
-                samples_per_frame=codec.decode_upsample_rate,
-                codebooks=talker.num_code_groups,
-                codebook_size=codec.decoder_config.codebook_size,
-            ),
-            talker=_stack_spec(talker),
-            predictor=_stack_spec(talker.code_predictor_config),
-            codec=CodecSpec(states=self._states),
-            text_ids=text_ids(self._tokenizer, config),
-            codec_ids=CodecIds(
-                pad=talker.codec_pad_id,
-                bos=talker.codec_bos_id,
-                eos=talker.codec_eos_token_id,
-                think=talker.codec_think_id,
-                nothink=talker.codec_nothink_id,
-                think_bos=talker.codec_think_bos_id,
-                think_eos=talker.codec_think_eos_id,
-            ),
-            languages={name.lower(): number for name, number in talker.codec_language_id.items()},
-            speakers=_speakers(talker),
-            sampling=self._sampling(),
-            limits=Limits(
-                max_positions=MAX_POSITIONS,
-                max_frames=min(self._generation.max_new_tokens, MAX_POSITIONS),
-                min_frames_cap=cap,
-                frames_per_text_token=per_token,
-            ),
-            front_end=front_end,
-            graphs=GRAPHS,
-            files={},
-            provenance=Provenance(
-                exporter=EXPORTER,
-                checkpoint=self._checkpoint.resolve().name,
-                precision=self._precision.value,
-                down_precision=None if self._down is self._precision else self._down.value,
-                licence=licence,
-                unused_tensors=self._unused,
-            ),
-        )
-
-    def _sampling(self) -> SamplingDefaults:
-        made, width = self._generation, self._top_k
-        return SamplingDefaults(
-            talker=StageSampling(
-                do_sample=made.do_sample, temperature=made.temperature, top_k=made.top_k or width, top_p=made.top_p
-            ),
-            predictor=StageSampling(
-                do_sample=made.subtalker_dosample,
-                temperature=made.subtalker_temperature,
-                top_k=made.subtalker_top_k or width,
-                top_p=made.subtalker_top_p,
-            ),
-            repetition_penalty=made.repetition_penalty,
-            max_top_k=width,
-        )
-
-
-def graph_top_k(made: GenerationConfig, talker: TalkerConfig) -> int:
-    """Width of the graphs' top-k: room for what requests may ask for, within what there is to choose from."""
-    wanted = max(MAX_TOP_K, made.top_k, made.subtalker_top_k)
-    return min(wanted, talker.code_predictor_config.vocab_size, talker.vocab_size)
-
-
-def _stack_spec(config: StackConfig) -> StackSpec:
-    return StackSpec(
-        hidden=config.hidden_size, layers=config.num_hidden_layers, heads=config.num_attention_heads,
-        kv_heads=config.num_key_value_heads, head_dim=config.head_dim, vocabulary=config.vocab_size,
-    )  # fmt: skip
-
-
-def _speakers(talker: TalkerConfig) -> dict[str, Speaker]:
-    dialects = talker.spk_is_dialect or {}
-
-    def speaker(name: str, number: int) -> Speaker:
-        dialect = dialects.get(name, False)
-        return Speaker(id=number, dialect=dialect if isinstance(dialect, str) else None)
-
-    return {name.lower(): speaker(name, number) for name, number in (talker.spk_id or {}).items()}

@@ -16,9 +16,9 @@ import onnxruntime as ort
 
 from engines.manifest import Quality
 from export.attention_tensorrt import AttentionForm
+from export.bundle_manifest import MAX_POSITIONS, graph_top_k
 from export.config import read_generation_config, read_model_config
 from export.errors import ExportError
-from export.exporter import MAX_POSITIONS, graph_top_k
 from export.full_voice import FullVoice, full_voice
 from export.placing import aside, check_target, into_place
 from export.plan_machine import LARGEST_OPSET, runs_in_onnxruntime

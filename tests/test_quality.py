@@ -14,8 +14,9 @@ import pytest
 
 from engines.manifest import CodebookQuality, Manifest, Quality, StageSampling, read_manifest
 from export.__main__ import main
+from export.bundle_manifest import GRAPHS
 from export.errors import ExportError, QualityError
-from export.exporter import GRAPHS, export_checkpoint
+from export.exporter import export_checkpoint
 from export.frame_graph import FramePlan
 from export.inspect_bundle import judgement
 from export.lowering import Precision
