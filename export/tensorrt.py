@@ -25,7 +25,7 @@ from engines.plan_set import SLOTS
 from export.attention_tensorrt import AttentionForm
 from export.checkpoint import TensorFile, TensorSource
 from export.codec_graph import CodecGraph
-from export.config import CodecConfig, TalkerConfig, read_codec_config, read_model_config
+from export.config import CodecConfig, TalkerConfig, read_checkpoint_config
 from export.errors import ExportError
 from export.frame_graph import FramePlan, build_frame_graph
 from export.graph import GraphBuilder, save_model
@@ -113,9 +113,10 @@ class TensorRtSource:
 
 def read_source(checkpoint: Path, max_top_k: int, max_positions: int) -> TensorRtSource:
     """An official checkpoint's directory; `max_top_k` and `max_positions` as in the bundle made from it."""
+    config = read_checkpoint_config(checkpoint)
     return TensorRtSource(
-        talker=read_model_config(checkpoint).talker_config,
-        codec=read_codec_config(checkpoint),
+        talker=config.model.talker_config,
+        codec=config.codec,
         model_file=TensorFile(checkpoint / "model.safetensors"),
         codec_file=TensorFile(checkpoint / "speech_tokenizer" / "model.safetensors"),
         max_top_k=max_top_k,

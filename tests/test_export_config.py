@@ -11,6 +11,7 @@ import pytest
 from export.config import read_model_config
 from export.errors import CheckpointError
 from export.exporter import export_checkpoint
+from export.tensorrt import read_source
 
 
 @pytest.mark.parametrize("stack", ["talker", "code predictor"])
@@ -65,3 +66,26 @@ def test_what_no_runtime_would_open_is_not_made_and_a_good_bundle_stays(
 
 def test_equal_rows_of_positions_are_the_default_rotation(tiny_checkpoint: Path) -> None:
     assert read_model_config(tiny_checkpoint).talker_config.rope_scaling is not None
+
+
+def test_codebooks_that_differ_are_refused_whatever_is_made(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    checkpoint = shutil.copytree(tiny_checkpoint, tmp_path / "checkpoint")
+    path = checkpoint / "speech_tokenizer" / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    config["decoder_config"]["num_quantizers"] += 1
+    path.write_text(json.dumps(config), encoding="utf-8")
+    for make in (lambda: export_checkpoint(checkpoint, tmp_path / "bundle"), lambda: read_source(checkpoint, 64, 1024)):
+        with pytest.raises(CheckpointError, match="differ in the number of codebooks"):
+            make()
+
+
+def test_a_foreign_role_header_is_refused_before_anything_is_written(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(*_: object) -> None:
+        pytest.fail("the text table takes minutes")
+
+    monkeypatch.setattr("export.text_side.ROLE", "some other header of more ids")
+    monkeypatch.setattr("export.text_side.TextTable.write", write)
+    with pytest.raises(CheckpointError, match="the model needs 3"):
+        export_checkpoint(tiny_checkpoint, tmp_path / "bundle")
