@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import numpy as np
 from onnx import TensorProto
@@ -17,9 +18,12 @@ from engines.manifest import FrameInputs, FrameOutputs, Tables
 from export.checkpoint import TensorSource
 from export.config import TalkerConfig
 from export.graph import GraphBuilder
-from export.lowering import Cache, Lowering, Precision
+from export.lowering import Cache, Lowering, Matrix, Precision
 from export.sampler import NEVER, Wishes, draw, penalise, wishes
 from export.stack import Stack, matrix, rotary_tables, run_stack, vector
+
+CODEC_EMBEDDING: Final = "talker.model.codec_embedding.weight"
+"""In the checkpoint: the rows of codes 0, control ids and speakers, [V, H]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ def build_frame_graph(g: GraphBuilder, low: Lowering, plan: FramePlan) -> None:
     config = plan.config
     hidden, vocabulary, groups = config.hidden_size, config.vocab_size, config.num_code_groups
     noise = g.ops("Split", frame_inputs(g, plan), g.ints(*[1] * groups), outputs=groups, axis=1)
-    embedding = embedding_table(g, low, plan, "talker.model.codec_embedding.weight", Tables.CODEC_EMBEDDING, vocabulary)
+    embedding = codec_embedding(g, low, plan)
 
     with g.scope("talker"):
         state = run_talker(g, low, plan)
@@ -83,10 +87,15 @@ def frame_inputs(g: GraphBuilder, plan: FramePlan) -> str:
     g.input(FrameInputs.SEEN, f32, ("B", config.vocab_size))
     g.input(FrameInputs.END_BIAS, f32, ("B", 1))
     g.input(FrameInputs.REPETITION_PENALTY, f32, ("B", 1))
-    g.input(FrameInputs.TEMPERATURE, f32, ("B", 2))
+    return draw_inputs(g, plan)
+
+
+def draw_inputs(g: GraphBuilder, plan: FramePlan) -> str:
+    """Declare what every draw of a code needs; returns the noise of all code groups, [B, 1 + R, K]."""
+    g.input(FrameInputs.TEMPERATURE, np.float32, ("B", 2))
     g.input(FrameInputs.TOP_K, np.int64, ("B", 2))
-    g.input(FrameInputs.TOP_P, f32, ("B", 2))
-    return g.input(FrameInputs.NOISE, f32, ("B", config.num_code_groups, plan.max_top_k))
+    g.input(FrameInputs.TOP_P, np.float32, ("B", 2))
+    return g.input(FrameInputs.NOISE, np.float32, ("B", plan.config.num_code_groups, plan.max_top_k))
 
 
 def row_inputs(g: GraphBuilder, plan: FramePlan) -> None:
@@ -97,8 +106,35 @@ def row_inputs(g: GraphBuilder, plan: FramePlan) -> None:
     g.input(FrameInputs.TOTAL_LENGTH, np.int32, (1,))
 
 
-def embedding_table(g: GraphBuilder, low: Lowering, plan: FramePlan, source: str, name: str, rows: int) -> str:
-    """A table of `rows` rows as wide as the talker, in the type of products."""
+def codec_embedding(g: GraphBuilder, low: Lowering, plan: FramePlan) -> str:
+    """The table of codes 0, [V, H], in the type of products."""
+    return _embedding(g, low, plan, CODEC_EMBEDDING, Tables.CODEC_EMBEDDING, plan.config.vocab_size)
+
+
+def residual_embedding(g: GraphBuilder, low: Lowering, plan: FramePlan, index: int) -> str:
+    """The table of residual codes `index` (0 to R - 1), [Vp, H], in the type of products."""
+    rows = plan.config.code_predictor_config.vocab_size
+    return _embedding(g, low, plan, residual_embedding_source(index), f"predictor.embedding.{index}", rows)
+
+
+def residual_embedding_source(index: int) -> str:
+    """Its name in the checkpoint."""
+    return f"talker.code_predictor.model.codec_embedding.{index}.weight"
+
+
+def residual_head(plan: FramePlan, index: int) -> Matrix:
+    """What makes logits [Vp] of the predictor's state [Hp], for residual code `index`."""
+    config, sources = plan.config.code_predictor_config, [residual_head_source(index)]
+    rows, inputs = [config.vocab_size], config.hidden_size
+    return matrix(plan.file, f"predictor.head.{index}", sources, rows, inputs, plan.head_precision)
+
+
+def residual_head_source(index: int) -> str:
+    """Its name in the checkpoint."""
+    return f"talker.code_predictor.lm_head.{index}.weight"
+
+
+def _embedding(g: GraphBuilder, low: Lowering, plan: FramePlan, source: str, name: str, rows: int) -> str:
     shape = (rows, plan.config.hidden_size)
     plan.file.claim(source, shape)
     return g.weight(name, low.dtype, shape, lambda: plan.file.read(source).astype(low.dtype))
@@ -175,16 +211,9 @@ class _Predictor:
         for index in range(self._residuals):
             with g.scope(f"pass.{index}"):
                 hidden = self._pass(rows, index)
-                head = matrix(
-                    self._plan.file, f"predictor.head.{index}", [f"talker.code_predictor.lm_head.{index}.weight"],
-                    [self._config.vocab_size], self._config.hidden_size, self._plan.head_precision,
-                )  # fmt: skip
-                logits = self._low.linear(hidden, head)
+                logits = self._low.linear(hidden, residual_head(self._plan, index))
                 codes.append(draw(g, self._low, logits, self._wish, noise[index], self._plan.max_top_k))
-                source = f"talker.code_predictor.model.codec_embedding.{index}.weight"
-                table = embedding_table(
-                    g, self._low, self._plan, source, f"predictor.embedding.{index}", self._config.vocab_size
-                )
+                table = residual_embedding(g, self._low, self._plan, index)
                 embedded.append(self._low.widen(g.op("Gather", table, codes[-1])))
                 rows = embedded[-1]
         return codes, embedded
@@ -194,7 +223,6 @@ class _Predictor:
         g, length = self._g, index + 2
         lengths = g.op("Add", self._zeros, g.const(length - 1, np.int32))
         total = g.const([length], np.int32)
-
         first, count = (0, 2) if index == 0 else (index + 1, 1)
 
         def cache_of(layer: int) -> Cache:

@@ -22,9 +22,9 @@ from export.attention_tensorrt import AttentionForm
 from export.build_door import Gpu
 from export.checkpoint import TensorFile
 from export.errors import BuildError
+from export.frame_graph import CODEC_EMBEDDING
 from export.lowering import Precision
 from export.plan_machine import runs_in_onnxruntime
-from export.quality_gate import CODEC_EMBEDDING
 from export.tensorrt import FrameShape, TensorRtChoice
 
 FIRST_VERSIONS: Final = {AttentionForm.IN_PLACE: (10, 15), AttentionForm.ROWS: (10, 3)}

@@ -13,19 +13,21 @@ from typing import Final
 import numpy as np
 from onnx import TensorProto
 
-from engines.manifest import FrameInputs, Tables
+from engines.manifest import FrameInputs
 from export.frame_graph import (
     FramePlan,
-    embedding_table,
+    codec_embedding,
     predictor_stack,
     project,
+    residual_embedding,
+    residual_head,
     row_inputs,
     talker_logits,
     talker_stack,
 )
 from export.graph import GraphBuilder
 from export.lowering import Cache, Lowering, Matrix, OrtLowering
-from export.stack import Stack, matrix, rotary_tables, run_stack
+from export.stack import Stack, rotary_tables, run_stack
 
 CODES: Final = "codes"
 """i64 [T, codebooks]: the codes that were chosen."""
@@ -90,27 +92,18 @@ def _without_past(
 
 def _predictor(g: GraphBuilder, low: Lowering, plan: FramePlan, states: str, codes: str) -> None:
     """Rows of a frame: the talker's state, code 0, ... the last code but one; row i + 1 chooses residual code i."""
-    config, groups = plan.config, plan.config.num_code_groups
-    predictor, prefix = config.code_predictor_config, "talker.code_predictor"
-    tables = [("talker.model.codec_embedding.weight", Tables.CODEC_EMBEDDING, config.vocab_size)]
-    for index in range(groups - 2):
-        source = f"{prefix}.model.codec_embedding.{index}.weight"
-        tables.append((source, f"predictor.embedding.{index}", predictor.vocab_size))
+    groups = plan.config.num_code_groups
     rows = [states]
-    for group, (source, name, count) in enumerate(tables):
-        table = embedding_table(g, low, plan, source, name, count)
+    for group in range(groups - 1):
+        table = residual_embedding(g, low, plan, group - 1) if group else codec_embedding(g, low, plan)
         rows.append(low.widen(g.op("Gather", table, g.slice(codes, 1, group, group + 1))))
     zeros = g.op("Mul", g.op("Squeeze", g.op("Cast", g.slice(codes, 1, 0, 1), to=TensorProto.INT32), g.ints(1)),
                  g.const(0, np.int32))  # fmt: skip
     lengths = g.op("Add", zeros, g.const(groups - 1, np.int32))
     joined = project(g, low, plan, g.op("Concat", *rows, axis=1))
     normed = _without_past(g, low, plan, predictor_stack(plan), joined, groups, (lengths, g.const([groups], np.int32)))
-    logits = []
-    for index in range(groups - 1):
-        head = matrix(
-            plan.file, f"predictor.head.{index}", [f"{prefix}.lm_head.{index}.weight"], [predictor.vocab_size],
-            predictor.hidden_size, plan.head_precision,
-        )  # fmt: skip
-        logits.append(low.linear(g.slice(normed, 1, index + 1, index + 2), head))
-    shape = ("T", groups - 1, predictor.vocab_size)
+    logits = [
+        low.linear(g.slice(normed, 1, index + 1, index + 2), residual_head(plan, index)) for index in range(groups - 1)
+    ]
+    shape = ("T", groups - 1, plan.config.code_predictor_config.vocab_size)
     g.output(g.op("Concat", *logits, axis=1), PREDICTOR_LOGITS, np.float32, shape)

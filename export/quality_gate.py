@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from engines.manifest import Manifest, Quality
 from export.errors import QualityError
-from export.frame_graph import FramePlan, build_frame_graph
+from export.frame_graph import CODEC_EMBEDDING, FramePlan, build_frame_graph
 from export.graph import GraphBuilder, save_model
 from export.lowering import OrtLowering, Precision
 from export.payload import Payload
@@ -29,7 +29,6 @@ from export.probe_speech import Spoken
 from export.progress import Progress
 from export.quality import MOMENTS_FILE, PROBE_FILE, Moments, Prober, measure
 
-CODEC_EMBEDDING: Final = "talker.model.codec_embedding.weight"
 Texts = list[tuple[int, ...]]
 
 

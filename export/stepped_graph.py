@@ -12,19 +12,22 @@ from functools import partial
 
 import numpy as np
 
-from engines.manifest import FrameInputs, FrameOutputs, Tables
+from engines.manifest import FrameInputs, FrameOutputs
 from engines.step_names import StepInputs, StepOutputs, StepTables, TalkerStepOutputs
 from export.checkpoint import Array
 from export.frame_graph import (
     FramePlan,
     buffer_cache,
-    embedding_table,
+    codec_embedding,
+    draw_inputs,
     first_code,
     frame_inputs,
     predictor_stack,
     present_cache,
     project,
     remember_code,
+    residual_embedding_source,
+    residual_head_source,
     row_inputs,
     run_talker,
     talker_logits,
@@ -47,7 +50,7 @@ def build_talker_graph(g: GraphBuilder, low: Lowering, plan: FramePlan) -> None:
     config, f32 = plan.config, np.float32
     hidden, vocabulary = config.hidden_size, config.vocab_size
     noise = frame_inputs(g, plan)
-    table = embedding_table(g, low, plan, "talker.model.codec_embedding.weight", Tables.CODEC_EMBEDDING, vocabulary)
+    table = codec_embedding(g, low, plan)
     with g.scope("talker"):
         state = run_talker(g, low, plan)
         logits = talker_logits(g, low, plan, state)
@@ -63,17 +66,14 @@ def build_talker_graph(g: GraphBuilder, low: Lowering, plan: FramePlan) -> None:
 def build_step_graph(g: GraphBuilder, low: Lowering, plan: FramePlan) -> None:
     """One run of the code predictor; inputs and outputs as `StepInputs` and `StepOutputs` say."""
     config, f32 = plan.config, np.float32
-    hidden, groups, predictor = config.hidden_size, config.num_code_groups, config.code_predictor_config
+    hidden, predictor = config.hidden_size, config.code_predictor_config
     g.input(StepInputs.ROWS, f32, ("B", "S", hidden))
     g.input(StepInputs.ROW_SUM, f32, ("B", 1, hidden))
     g.input(FrameInputs.PAST_LENGTHS, np.int32, ("B",))
     g.input(StepInputs.GROUP, np.int64, (1,))
     head = g.input(StepInputs.HEAD, low.dtype, (predictor.hidden_size, predictor.vocab_size))
     table = g.input(StepInputs.EMBEDDING, low.dtype, (predictor.vocab_size, hidden))
-    g.input(FrameInputs.TEMPERATURE, f32, ("B", 2))
-    g.input(FrameInputs.TOP_K, np.int64, ("B", 2))
-    g.input(FrameInputs.TOP_P, f32, ("B", 2))
-    noise = g.input(FrameInputs.NOISE, f32, ("B", groups, plan.max_top_k))
+    noise = draw_inputs(g, plan)
     with g.scope("predictor"):
         logits = low.widen(g.op("MatMul", low.narrow(_last_state(g, low, plan)), head))
         wish = wishes(g, FrameInputs.TEMPERATURE, FrameInputs.TOP_K, FrameInputs.TOP_P, 1, plan.max_top_k)
@@ -99,8 +99,8 @@ def _claim_tables(g: GraphBuilder, low: Lowering, plan: FramePlan) -> None:
     """Put the heads and embeddings of all runs into the payload, one matrix after the other."""
     file, residuals = plan.file, plan.config.num_code_groups - 1
     hidden, predictor = plan.config.hidden_size, plan.config.code_predictor_config
-    heads = [f"talker.code_predictor.lm_head.{index}.weight" for index in range(residuals)]
-    tables = [f"talker.code_predictor.model.codec_embedding.{index}.weight" for index in range(residuals)]
+    heads = [residual_head_source(index) for index in range(residuals)]
+    tables = [residual_embedding_source(index) for index in range(residuals)]
     for source in heads:
         file.claim(source, (predictor.vocab_size, predictor.hidden_size))
     for source in tables:
