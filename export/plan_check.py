@@ -21,6 +21,7 @@ from engines.plan_set import PlanSizes, Verification, buckets
 from export.build_door import Session, Values
 from export.plan_machine import CodecMachine, Dimensions, Machine
 from export.probe_speech import prompt_rows
+from export.sampler import NEVER
 from export.tensorrt import Role, TensorRtChoice
 
 FRAMES: Final = 8
@@ -35,7 +36,6 @@ MOST_LOGITS_ERROR: Final = {"fp32": 1e-3, "fp16": 0.01, "int8": 0.02, "int4": 0.
 differ a third as much or less, and from weights of another precision, which differ by 0.08 (docs/LOG.md)."""
 MOST_PCM_ERROR: Final = {np.dtype(np.float32): 1e-4, np.dtype(np.float16): 0.01}
 """The gate, by the type of the codec's products."""
-NEVER: Final = -1e30
 SEED: Final = 20261120
 
 Floats = npt.NDArray[np.float32]

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.manifest import FrameInputs, FrameOutputs, Manifest, StageSampling
+from export.sampler import NEVER
 
 FRAMES_PER_TEXT: Final = 48
 LEAST_FRAMES: Final = 2
@@ -129,7 +130,7 @@ class _Speech:
         return {
             FrameInputs.PAST_LENGTHS: lengths - np.int32(1),
             FrameInputs.TOTAL_LENGTH: lengths.max(keepdims=True),
-            FrameInputs.END_BIAS: np.full((count, 1), 0.0 if frame >= LEAST_FRAMES else -1e30, np.float32),
+            FrameInputs.END_BIAS: np.full((count, 1), 0.0 if frame >= LEAST_FRAMES else NEVER, np.float32),
             FrameInputs.NOISE: np.array(noise, np.float32),
             FrameInputs.REPETITION_PENALTY: np.full((count, 1), sampling.repetition_penalty, np.float32),
             FrameInputs.TEMPERATURE: pair(lambda stage: stage.temperature, np.float32),
