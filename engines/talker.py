@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from engines.graph_names import SAMPLING_INPUTS
 from engines.manifest import FrameInputs, FrameOutputs, Manifest
 from engines.runner import Binding, Place, Runner, Tensor
 from engines.sampling import ResolvedSampling
@@ -213,7 +214,7 @@ class Talker:
         for name in (FrameInputs.CODEC_ROWS, FrameInputs.TEXT_ROWS, FrameInputs.SEEN, FrameInputs.NOISE):
             self._array(name)[slot] = 0.0
         self._array(FrameInputs.END_BIAS)[slot] = 0.0
-        for name in (FrameInputs.REPETITION_PENALTY, FrameInputs.TEMPERATURE, FrameInputs.TOP_K, FrameInputs.TOP_P):
+        for name in SAMPLING_INPUTS:
             self._array(name)[slot] = 1
 
     # -- bindings ---------------------------------------------------------------------------------------------------
