@@ -51,7 +51,6 @@ class Ring:
         self._capacity = capacity
         self._lock = threading.Lock()
         self._readable = threading.Condition(self._lock)
-        self._room = threading.Condition(self._lock)
         self._written = 0
         self._read = 0
         self._peak = 0
@@ -92,25 +91,6 @@ class Ring:
             self._tell_reader()
         return True
 
-    def write(self, items: Array, timeout_s: float | None = None) -> None:
-        """Copy `items` [n, *shape] in, waiting for room, in as many parts as it takes.
-
-        Raises `TimeoutError` when no room came for `timeout_s` seconds (a part may be in), `RingClosedError` once
-        closed.
-        """
-        done = 0
-        while done < len(items):
-            with self._lock:
-                if not self._room.wait_for(
-                    lambda: self._closed or self._written - self._read < self._capacity, timeout_s
-                ):
-                    raise TimeoutError(f"no room in the ring for {timeout_s} s")
-                self._check_open()
-                count = min(len(items) - done, self._capacity - (self._written - self._read))
-                self._put(items[done : done + count])
-            done += count
-            self._tell_reader()
-
     def close(self, error: SpeechError | None = None) -> None:
         """Nothing more comes; the reader gets what is left, then the end or `error`. The first close counts."""
         with self._lock:
@@ -118,7 +98,7 @@ class Ring:
                 return
             self._closed = True
             self._error = error
-            self._wake_all()
+            self._readable.notify_all()
         self._tell_reader()
 
     def on_writable(self, listener: Callable[[], None] | None) -> None:
@@ -133,12 +113,6 @@ class Ring:
         """Items that can be read now; only the reader makes it fall."""
         with self._lock:
             return self._written - self._read
-
-    @property
-    def drained(self) -> bool:
-        """Whether the ring is closed and nothing is left in it."""
-        with self._lock:
-            return self._closed and self._written == self._read
 
     def read(self, limit: int, timeout_s: float | None = None) -> Array:
         """Wait for items and take at most `limit`, as a copy [n, *shape]; an empty array means the end.
@@ -170,11 +144,7 @@ class Ring:
         """Copy at most `len(out)` items into `out` [n, *shape] without waiting or allocating; returns how many."""
         with self._lock:
             count = min(len(out), self._written - self._read)
-            start = self._read % self._capacity
-            first = min(count, self._capacity - start)
-            out[:first] = self._buffer[start : start + first]
-            out[first:count] = self._buffer[: count - first]
-            woken = self._took(count)
+            woken = self._move(out[:count])
         if woken:
             woken()
         return count
@@ -190,7 +160,7 @@ class Ring:
         with self._lock:
             self._closed = True
             self._written = self._read
-            self._wake_all()
+            self._readable.notify_all()
         self._tell_reader()
 
     def on_readable(self, listener: ReadableListener | None) -> None:
@@ -237,26 +207,20 @@ class Ring:
         count = min(limit, self._written - self._read)
         if count == 0 and self._error is not None:
             raise self._error
-        start = self._read % self._capacity
-        first = min(count, self._capacity - start)
         taken = np.empty((count, *self._buffer.shape[1:]), dtype=self._buffer.dtype)
-        taken[:first] = self._buffer[start : start + first]
-        taken[first:] = self._buffer[: count - first]
-        return taken, self._took(count)
+        return taken, self._move(taken)
 
-    def _took(self, count: int) -> Callable[[], None] | None:
-        """Account for a read; returns the listener to call once the lock is let go."""
+    def _move(self, out: Array) -> Callable[[], None] | None:
+        """Fill `out` with what is read next; returns the listener to call once the lock is let go."""
+        count, start = len(out), self._read % self._capacity
+        first = min(count, self._capacity - start)
+        out[:first] = self._buffer[start : start + first]
+        out[first:] = self._buffer[: count - first]
         self._read += count
-        if count:
-            self._room.notify()
         if self._writable or self._written - self._read > self._low:
             return None
         self._writable = True
         return self._writable_listener
-
-    def _wake_all(self) -> None:
-        self._readable.notify_all()
-        self._room.notify_all()
 
     def _tell_reader(self) -> None:
         """Call the reader's listener, without the lock; a listener that raises is its own reader's trouble only."""
@@ -271,7 +235,7 @@ class Ring:
                 self._readable_listener = None
                 self._closed = True
                 self._error = self._error or SpeechError(f"the reader's listener failed: {error}")
-                self._wake_all()
+                self._readable.notify_all()
 
 
 def _check_limit(limit: int) -> None:

@@ -57,11 +57,6 @@ class LoopDetector:
         self._next = (self._next + 1) % _PERIODS
         return bool((self._runs >= self._enough).any())
 
-    def reset(self) -> None:
-        """Forget everything."""
-        self._history.fill(-1)
-        self._runs.fill(0)
-
 
 class SilenceDetector:
     """Watches one utterance's samples."""
@@ -73,10 +68,6 @@ class SilenceDetector:
         self.heard = False
         """Whether there has been an audible sample."""
 
-    def audible(self, pcm: Pcm) -> bool:
-        """Whether any of the samples can be heard."""
-        return bool(pcm.max(initial=0.0) >= _AUDIBLE or pcm.min(initial=0.0) <= -_AUDIBLE)
-
     def room(self, pcm: Pcm, step: int) -> int | None:
         """Take the next samples, in steps of `step`; how many of them still go out, or None for all.
 
@@ -84,7 +75,7 @@ class SilenceDetector:
         """
         for start in range(0, len(pcm), step):
             part = pcm[start : start + step]
-            if self.audible(part):
+            if _audible(part):
                 self.heard, self._silent = True, 0
                 continue
             self._silent += len(part)
@@ -95,6 +86,11 @@ class SilenceDetector:
     def reset(self) -> None:
         """Forget everything."""
         self._silent, self.heard = 0, False
+
+
+def _audible(pcm: Pcm) -> bool:
+    """Whether any of the samples can be heard."""
+    return bool(pcm.max(initial=0.0) >= _AUDIBLE or pcm.min(initial=0.0) <= -_AUDIBLE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class Timeline:
                 continue
 
 
-def step_gaps_ms(spans: list[Span], least_ms: float = 0.0, most_ms: float = 40.0) -> list[float]:
+def step_gaps_ms(spans: list[Span], most_ms: float = 40.0) -> list[float]:
     """Pauses of the talker between a step and the next one, milliseconds, where no prompt came between.
 
     Pauses longer than `most_ms` are taken for waiting (nobody to step), not for work on the last step's codes.
@@ -82,7 +82,7 @@ def step_gaps_ms(spans: list[Span], least_ms: float = 0.0, most_ms: float = 40.0
             continue
         if before is not None and before.work is span.work is Work.STEP:
             gap = 1000.0 * (span.began - before.ended)
-            if least_ms <= gap <= most_ms:
+            if 0.0 <= gap <= most_ms:
                 gaps.append(gap)
         before = span
     return gaps

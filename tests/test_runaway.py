@@ -68,13 +68,6 @@ def test_without_a_limit_nothing_is_a_loop() -> None:
     assert found_at([7] * 5000, limit=0) is None
 
 
-def test_a_detector_forgets() -> None:
-    detector = LoopDetector(LIMIT)
-    assert not any(detector.saw(3) for _ in range(LIMIT - 1))
-    detector.reset()
-    assert not any(detector.saw(3) for _ in range(LIMIT))
-
-
 @given(
     parts=st.lists(st.tuples(st.booleans(), st.integers(1, 30)), max_size=12),
     cuts=st.lists(st.integers(1, 9), min_size=1, max_size=200),
