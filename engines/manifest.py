@@ -11,21 +11,16 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from engines.errors import BundleError
 from engines.graph_names import CodecInputs as CodecInputs  # noqa: PLC0414 - part of this contract
 from engines.graph_names import CodecOutputs as CodecOutputs  # noqa: PLC0414 - part of this contract
 from engines.graph_names import FrameInputs as FrameInputs  # noqa: PLC0414 - part of this contract
 from engines.graph_names import FrameOutputs as FrameOutputs  # noqa: PLC0414 - part of this contract
 from engines.graph_names import Tables as Tables  # noqa: PLC0414 - part of this contract
+from engines.records import Record, read_record, write_record
 
 FORMAT_VERSION: Final = 1
 MANIFEST_NAME: Final = "manifest.json"
-
-
-class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Base of every part of the manifest: immutable, and an unknown field is an error."""
 
 
 class ModelType(str, Enum):
@@ -279,25 +274,12 @@ def read_manifest(bundle: Path) -> Manifest:
 
     Raises `BundleError` naming the file and what is wrong with it.
     """
-    path = bundle / MANIFEST_NAME
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise BundleError(f"{bundle} is not a voice bundle: cannot read {MANIFEST_NAME} ({error.strerror})") from error
-    try:
-        found = msgspec.json.decode(raw)
-        version = found.get("format_version") if isinstance(found, dict) else None
-        if version != FORMAT_VERSION:
-            raise BundleError(
-                f"{path}: format version {version!r}, this program reads version {FORMAT_VERSION};"
-                " export the bundle again"
-            )
-        return msgspec.json.decode(raw, type=Manifest)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BundleError(f"{path} is damaged: {error}; export the bundle again") from error
+    return read_record(
+        bundle / MANIFEST_NAME, Manifest, FORMAT_VERSION,
+        what="voice bundle", wrong=BundleError, remedy="export the bundle again",
+    )  # fmt: skip
 
 
 def write_manifest(bundle: Path, manifest: Manifest) -> None:
     """Write `manifest.json` into a bundle directory, indented for people."""
-    text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
-    (bundle / MANIFEST_NAME).write_bytes(text + b"\n")
+    write_record(bundle / MANIFEST_NAME, manifest)

@@ -21,6 +21,7 @@ import msgspec
 from engines.errors import PlanError
 from engines.manifest import MANIFEST_NAME, Manifest
 from engines.plan_set import PLAN_FORMAT, PlanFile, PlanKey, PlanSet, PlanSizes
+from engines.records import read_record, write_record
 
 PLAN_NAME: Final = "plan.json"
 REMEDY: Final = "run `speakd build`"
@@ -82,26 +83,14 @@ def folder_name(key: PlanKey, sizes: PlanSizes) -> str:
 
 def read_plan_set(folder: Path) -> PlanSet:
     """Read and check `plan.json` and the sizes of the files it names. Raises `PlanError` naming what is wrong."""
-    path = folder / PLAN_NAME
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise PlanError(f"{folder} is not a plan: cannot read {PLAN_NAME} ({error.strerror})") from error
-    try:
-        found = msgspec.json.decode(raw)
-        version = found.get("format_version") if isinstance(found, dict) else None
-        if version != PLAN_FORMAT:
-            raise PlanError(f"{path} has the format version {version!r}, this program reads {PLAN_FORMAT}; {REMEDY}")
-        plan = msgspec.json.decode(raw, type=PlanSet)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise PlanError(f"{path} is damaged: {error}; {REMEDY}") from error
+    plan = read_record(folder / PLAN_NAME, PlanSet, PLAN_FORMAT, what="plan", wrong=PlanError, remedy=REMEDY)
     _check(folder, plan)
     return plan
 
 
 def write_plan_set(folder: Path, plan: PlanSet) -> None:
     """Write `plan.json`, indented for people."""
-    (folder / PLAN_NAME).write_bytes(msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
+    write_record(folder / PLAN_NAME, plan)
 
 
 def plans(cache: Path) -> Iterator[Plan]:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from engines.errors import PlanError
-from engines.manifest import Record, with_down
+from engines.manifest import with_down
+from engines.records import Record
 
 PLAN_FORMAT: Final = 3
 """Raised whenever graphs of the same names come to mean something else: plans made before are stale then."""
