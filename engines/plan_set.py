@@ -164,6 +164,24 @@ def buckets(slots: int) -> tuple[int, ...]:
     return tuple(size for size in SLOTS if size <= plan_slots(slots))
 
 
+def fitting_profile(graph: PlanGraph, sizes: Mapping[str, int]) -> int | None:
+    """The first optimisation profile of an engine that takes open dimensions of these sizes; None where none does."""
+    for index, profile in enumerate(graph.profiles):
+        if all(low <= sizes[name] <= high for name, (low, _, high) in profile.items()):
+            return index
+    return None if graph.profiles else 0
+
+
+def open_sizes(inputs: OpenInputs, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+    """The sizes of the open dimensions where inputs have these shapes: the other way of `open_shapes`."""
+    return {
+        name: size
+        for told, shape in inputs.items()
+        for name, size in zip(shape, shapes[told], strict=True)
+        if isinstance(name, str)
+    }
+
+
 def open_shapes(inputs: OpenInputs, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
     """The shapes of inputs whose open dimensions have these sizes."""
     return {

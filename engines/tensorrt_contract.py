@@ -12,7 +12,7 @@ from typing import Protocol
 from engines.cuda_api import Stream
 from engines.errors import PlanError
 from engines.plan_files import AGAIN, Plan
-from engines.plan_set import PlanGraph
+from engines.plan_set import PlanGraph, fitting_profile
 
 
 class Context(Protocol):
@@ -60,9 +60,7 @@ class Loader(Protocol):
 
 def profile_of(graph: PlanGraph, sizes: Mapping[str, int]) -> int:
     """The first optimisation profile that takes these sizes. Raises `PlanError` where there is none."""
-    for index, profile in enumerate(graph.profiles):
-        if all(low <= sizes[name] <= high for name, (low, _, high) in profile.items()):
-            return index
-    if not graph.profiles:
-        return 0
-    raise PlanError(f"{graph.file} was not built for {dict(sizes)}; {AGAIN}")
+    found = fitting_profile(graph, sizes)
+    if found is None:
+        raise PlanError(f"{graph.file} was not built for {dict(sizes)}; {AGAIN}")
+    return found

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from engines.plan_set import PlanGraph
 from export.errors import BuildError
 from export.tensorrt_trouble import NOT_INSTALLED
 
@@ -83,8 +84,8 @@ class EngineBuilder(Protocol):
         on. Raises `BuildError`, `StoppedError`."""
         ...
 
-    def open(self, engine: Path, profiles: tuple[dict[str, Shapes], ...]) -> BuiltEngine:
-        """Load an engine that was built with these profiles. Raises `BuildError`."""
+    def open(self, engine: Path, graph: PlanGraph) -> BuiltEngine:
+        """Load an engine that was built as `graph` says. Raises `BuildError`."""
         ...
 
 

@@ -198,8 +198,7 @@ class Build:
         with ExitStack() as opened:
             built: dict[Role, Session] = {}
             for graph in graphs:
-                shapes = profile_shapes(graph.inputs, graph.profiles)
-                engine = self._builder.open(self._plan / graph.file, shapes)
+                engine = self._builder.open(self._plan / graph.file, graph)
                 built[Role(graph.role)] = opened.enter_context(closing(engine))
             found = verify(
                 Side(sessions=reference, choice=self._choice, weights=self._graphs / WEIGHTS),

@@ -6,7 +6,6 @@ rows, T frames), which roles have them. Does not know: TensorRT.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from onnx import ModelProto
@@ -56,15 +55,3 @@ def profile_shapes(inputs: OpenInputs, profiles: tuple[dict[str, Range], ...]) -
         )
         told.append({name: (least[name], usual[name], most[name]) for name in inputs})
     return tuple(told)
-
-
-def which_profile(profiles: tuple[dict[str, Shapes], ...], shapes: Mapping[str, tuple[int, ...]]) -> int:
-    """The first profile that takes these inputs; the last one where none does, for TensorRT to say so."""
-    for index, profile in enumerate(profiles):
-        if all(
-            low <= size <= high
-            for name, (least, _, most) in profile.items()
-            for low, size, high in zip(least, shapes[name], most, strict=True)
-        ):
-            return index
-    return max(len(profiles) - 1, 0)

@@ -16,10 +16,10 @@ import numpy as np
 import tensorrt as trt
 
 from engines.errors import SpeechError
+from engines.plan_set import PlanGraph, fitting_profile, open_sizes
 from export.build_door import EngineOrder, Gpu, Shapes, Values
 from export.cuda_device import DeviceMemory, first_gpu
 from export.errors import BuildError
-from export.plan_profile import which_profile
 from export.plan_progress import Phases, StoppedError
 from export.tensorrt_trouble import NO_GPU, why_failed
 
@@ -109,10 +109,10 @@ class TensorRtBuilder:
         order.target.write_bytes(_content(made))
         self._keep_timings(config, order.timing_file)
 
-    def open(self, engine: Path, profiles: tuple[dict[str, Shapes], ...]) -> BuiltSession:
+    def open(self, engine: Path, graph: PlanGraph) -> BuiltSession:
         """A built engine, ready to run. Raises `BuildError`."""
         try:
-            return BuiltSession(engine, profiles)
+            return BuiltSession(engine, graph)
         except SpeechError as error:
             raise BuildError(f'the engine "{engine.stem}" was built but cannot be tried: {error}') from error
 
@@ -171,9 +171,9 @@ def _content(memory: Any) -> memoryview:
 class BuiltSession:
     """One engine with a stream and memory of its own; every run brings its values over and back. For verification."""
 
-    def __init__(self, engine: Path, profiles: tuple[dict[str, Shapes], ...]) -> None:
+    def __init__(self, engine: Path, graph: PlanGraph) -> None:
         ERRORS.forget()
-        self._profiles, self._profile = profiles, 0
+        self._graph, self._profile = graph, 0
         self._memory = DeviceMemory()
         self._name = engine.stem
         self._what = f'"{self._name}", which was built but does not run'
@@ -201,7 +201,7 @@ class BuiltSession:
 
     def _run(self, values: Values) -> Values:
         arrays = {name: np.ascontiguousarray(values[name]) for name in self._inputs}
-        self._choose(which_profile(self._profiles, {name: array.shape for name, array in arrays.items()}))
+        self._choose({name: array.shape for name, array in arrays.items()})
         for name, array in arrays.items():
             self._check(self._context.set_input_shape(name, array.shape))
             self._check(self._context.set_tensor_address(name, self._memory.upload(name, array)))
@@ -217,7 +217,11 @@ class BuiltSession:
             self._memory.download(self._place(name), array)
         return made
 
-    def _choose(self, profile: int) -> None:
+    def _choose(self, shapes: dict[str, tuple[int, ...]]) -> None:
+        """The profile that the runtime would choose, or where none fits the last one, for TensorRT to say so."""
+        profile = fitting_profile(self._graph, open_sizes(self._graph.inputs, shapes))
+        if profile is None:
+            profile = len(self._graph.profiles) - 1
         if profile == self._profile:
             return
         try:

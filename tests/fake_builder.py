@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from export.build_door import EngineOrder, Gpu, Shapes, Values
+from engines.plan_set import PlanGraph
+from export.build_door import EngineOrder, Gpu, Values
 from export.errors import BuildError
 from export.plan_machine import OrtSession
 from export.plan_progress import StoppedError
@@ -52,7 +53,7 @@ class FakeBuilder:
             raise BuildError(why_failed(f'the engine "{order.name}"', self.complaints))
         order.timing_file.write_bytes(b"timings")
 
-    def open(self, engine: Path, profiles: tuple[dict[str, Shapes], ...]) -> FakeEngine:
+    def open(self, engine: Path, graph: PlanGraph) -> FakeEngine:
         return FakeEngine(self, Path(engine.read_text()))
 
 

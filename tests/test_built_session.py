@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 from engines.errors import DeviceLostError, GpuError
+from engines.plan_set import PlanGraph
 from export import cuda_device
-from export.build_door import Shapes
 from export.errors import BuildError
 
-PROFILES: tuple[dict[str, Shapes], ...] = (
-    {"x": ((1,), (1,), (1,))},
-    {"x": ((2,), (3,), (9,))},
-)
+GRAPH = PlanGraph(
+    file="talker.engine", bytes=5, sha256="", role="talker", inputs={"x": ("B",)},
+    profiles=({"B": (1, 1, 1)}, {"B": (2, 3, 9)}),
+)  # fmt: skip
 NAMES = {"x": "INPUT", "cache": "INPUT", "y": "OUTPUT", "next_cache": "OUTPUT"}
 KINDS = {"x": "FLOAT", "y": "FLOAT", "cache": "HALF", "next_cache": "HALF"}
 
@@ -165,7 +165,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("engine", [OldEngine, NewEngine])
 def test_values_go_over_and_come_back(library: Any, file: Path, engine: type[OldEngine]) -> None:
     library.engine = engine()
-    session = library.border.TensorRtBuilder().open(file, PROFILES)
+    session = library.border.TensorRtBuilder().open(file, GRAPH)
     cache = np.arange(4, dtype=np.float16)
     for rows in (3, 1, 5):  # a larger one than before finds another place
         x = np.arange(rows, dtype=np.float32)
@@ -184,10 +184,10 @@ def test_what_does_not_load_or_run_is_said(library: Any, file: Path, monkeypatch
     builder, values = library.border.TensorRtBuilder(), {"x": np.zeros(1, np.float32), "cache": np.zeros(1, np.float16)}
     monkeypatch.setattr(HostCuda, "broken", True)
     with pytest.raises(BuildError, match='engine "talker" was built but does not run: CUDA failed in cudaMemcpy'):
-        builder.open(file, PROFILES).run(values)
+        builder.open(file, GRAPH).run(values)
     library.engine = None
     with pytest.raises(BuildError, match='"talker", which was built but cannot be loaded'):
-        builder.open(file, PROFILES)
+        builder.open(file, GRAPH)
     assert HostCuda.closed == 1
 
 
@@ -206,7 +206,7 @@ def test_a_runtime_without_a_gpu_is_not_touched(library: Any, file: Path, monkey
 
     monkeypatch.setattr(library, "Runtime", dead)
     with pytest.raises(BuildError, match="TensorRT finds no GPU it can use"):
-        library.border.TensorRtBuilder().open(file, PROFILES)
+        library.border.TensorRtBuilder().open(file, GRAPH)
     assert library.border.ERRORS.kept == ["CUDA initialization failure with error: 999"]
     assert made[0]() is not None
 
@@ -221,9 +221,9 @@ def test_what_tensorrt_refuses_has_its_reason(
     builder = library.border.TensorRtBuilder()
     library.engine, one = None, library.engine
     with pytest.raises(BuildError):
-        builder.open(file, PROFILES)
+        builder.open(file, GRAPH)
     library.engine = one
-    session = builder.open(file, PROFILES)  # of the two loggers only the first would be heard
+    session = builder.open(file, GRAPH)  # of the two loggers only the first would be heard
     values = {"x": np.zeros(3, np.float32), "cache": np.zeros(1, np.float16)}
     monkeypatch.setattr(Context, "refuses", refuses)
     told = "Error in set optimization profile async" if refuses == "profile" else "it did not say why"
