@@ -114,7 +114,7 @@ class CudaApi:
 
     def download(self, to: int, source: int, size_bytes: int) -> None:
         """Copy from the device to any memory of the host, after everything that was put on streams made here."""
-        self._wait(*self._own_streams)
+        self.settle()
         self._call("cudaMemcpyAsync", to, source, size_bytes, self._copy, self._set_up)
         self._wait(self._set_up)
 
@@ -147,6 +147,10 @@ class CudaApi:
         if int(error) == 0:
             self._call("cudaGraphDestroy", graph)
         self._cuda.cudaGetLastError()  # or the next library to ask takes it for its own failure
+
+    def settle(self) -> None:
+        """Wait for what was put on streams made here. Raises `DeviceLostError` when some of it failed."""
+        self._wait(*self._own_streams)
 
     def end_work(self) -> None:
         """Wait for all streams and give back what was recorded, so that what it ran may go; idempotent."""

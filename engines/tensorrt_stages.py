@@ -98,6 +98,7 @@ def _open(plan: Plan, manifest: Manifest, config: EngineConfig, cuda: CudaApi, l
         cuda, cuda.stream(urgent=False), manifest, about, engines["codec"], memory, memory[_CODEC_SCRATCH].address,
         history, slots=wished.slots, most_frames=wished.codec_chunk_frames, recorded=recorded,
     )  # fmt: skip
+    cuda.settle()  # first runs read memory that is the host's to write from here on; one that failed is told of here
     return Stages(talker, codec, cuda.close, ahead=config.async_scheduling is not False)
 
 

@@ -115,12 +115,14 @@ class FakeCuda(CudaApi):
         self._recordings.pop(stream, None)
         self._note("abandon_recording", stream)
 
+    def settle(self) -> None:
+        self._note("settle")
+        self._wait_for_all()
+
     def end_work(self) -> None:
         self._note("end_work")
-        with self._lock:
-            for stream in list(self._streams):
-                self._drain(stream, lambda: False)
-            self._sequences.clear()
+        self._wait_for_all()
+        self._sequences.clear()
 
     def close(self) -> None:
         assert not self._recordings, "work is being recorded"
@@ -231,6 +233,11 @@ class FakeCuda(CudaApi):
                 return
             self._streams[stream].append(work)
             if self._eager:
+                self._drain(stream, lambda: False)
+
+    def _wait_for_all(self) -> None:
+        with self._lock:
+            for stream in list(self._streams):
                 self._drain(stream, lambda: False)
 
     def _finish(self, ticket: int) -> None:

@@ -191,6 +191,16 @@ def test_another_voice_may_be_recording_meanwhile(runtime: Runtime) -> None:
     assert runtime.called("cudaFree")
 
 
+def test_set_up_is_over_when_every_stream_is_done(runtime: Runtime) -> None:
+    cuda = CudaApi()
+    streams = [cuda.stream(urgent=urgent) for urgent in (True, False)]
+    cuda.settle()
+    assert runtime.called("cudaStreamSynchronize") == [(stream,) for stream in streams]
+    runtime.errors["cudaStreamSynchronize"] = Error.cudaErrorIllegalAddress
+    with pytest.raises(DeviceLostError, match="words of the driver"):
+        cuda.settle()
+
+
 def test_rows_and_blocks_say_where_they_lie(runtime: Runtime) -> None:
     cuda = CudaApi()
     stream = cuda.stream(urgent=True)

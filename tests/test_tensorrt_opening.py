@@ -8,14 +8,14 @@ import weakref
 import pytest
 
 from engines.engine import SpeechEngine
-from engines.errors import DeviceError
+from engines.errors import DeviceError, DeviceLostError
 from engines.plan_files import Plan
 from engines.plan_set import PlanGraph
 from engines.tensorrt_stages import NO_GRAPH, open_tensorrt
 from export.attention_tensorrt import AttentionForm
 from export.tensorrt import FrameShape
 from tests.fake_cuda import FakeCuda
-from tests.fake_tensorrt import FakeEngine, FakeLoader
+from tests.fake_tensorrt import FakeContext, FakeEngine, FakeLoader
 from tests.tensorrt_rig import (
     CONFIG,
     ROWS_STEPPED,
@@ -60,6 +60,21 @@ def test_what_cannot_be_opened_gives_everything_back(voice: Voice, plans: Plans,
     with pytest.raises(DeviceError, match=f"fails in {what}"):
         open_engine(voice, plans[ROWS_STEPPED], cuda)
     assert len(cuda.called("close")) == 1
+
+
+def test_a_first_run_that_fails_on_the_device_is_told_while_there_are_other_ways(
+    voice: Voice, plans: Plans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not to the first listener: CUDA tells of it only to whoever waits."""
+
+    def fail(*_: object) -> None:
+        raise DeviceLostError("an illegal memory access was encountered")
+
+    monkeypatch.setattr(FakeContext, "_run", fail)
+    cuda = FakeCuda(eager=False)
+    with pytest.raises(DeviceError, match="illegal memory access"):
+        open_tensorrt(plans[ROWS_STEPPED], voice.bundle.manifest, CONFIG, cuda, FakeLoader(cuda))
+    assert cuda.calls[-1].what == "close"
 
 
 class WatchedLoader(FakeLoader):
