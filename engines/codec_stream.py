@@ -76,8 +76,11 @@ class CodecStream:
             self.utterance.judge(self._silence.heard)
 
     def begun_again(self) -> bool:
-        """Whether the utterance was begun again since the last look; its sound then goes on from silence."""
-        if self.utterance.lost or self._attempt == self.utterance.attempt:  # in this order
+        """Whether the utterance was begun again since the last look; its sound then goes on from silence.
+
+        It may be lost again by now: a call can last as long as all of an attempt's frames.
+        """
+        if self._attempt == self.utterance.attempt:
             return False
         self._attempt, self.start_block = self.utterance.attempt, None
         self._cut = self._judged = False

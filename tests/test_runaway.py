@@ -218,6 +218,30 @@ def test_who_leaves_when_he_is_about_to_be_begun_again_is_not(monkeypatch: pytes
     engine.close()
 
 
+@pytest.mark.parametrize("ahead", [True, False])
+def test_who_is_lost_again_before_the_codec_looks_ends(monkeypatch: pytest.MonkeyPatch, ahead: bool) -> None:
+    """All of another try may be made while the codec has a long call of others."""
+    wanderer = Wanderer(0, attempts=2, runaway_loop_s=2.0, runaway_silence_s=0.0, async_scheduling=ahead)
+    engine = wanderer.engine
+    talker, codec = engine._loops
+    monkeypatch.setattr(engine, "_begin", lambda: None)  # no threads: whose turn it is, is said here
+    utterance = engine.start(SpeechRequest(keep_codes=True))
+    utterance.feed((ASK + 150, 7, 8))
+    utterance.end_of_text()
+    for loop in (talker, codec) * 100:
+        if not utterance.again:
+            loop.tick()
+    assert utterance.again
+    for _ in range(30):
+        talker.tick()
+    assert (utterance.attempt, utterance.lost, utterance.frames.used) == (1, True, 26)
+    for loop in (codec, talker) * 5:
+        loop.tick()
+    outcome = utterance.outcome.result(0)
+    assert (outcome.end, outcome.samples, engine.statistics().speaking) == (End.LIMIT, 2 * 26 * 4, 0)
+    engine.close()
+
+
 def test_the_guard_can_be_turned_off() -> None:
     wanderer = Wanderer(0, since=2, asked=179, runaway_loop_s=0.0, runaway_silence_s=0.0)
     assert wanderer.say()[1].end is End.LIMIT  # by the length of its text, which nothing turns off
