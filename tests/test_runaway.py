@@ -64,6 +64,12 @@ def test_a_word_said_four_times_is_no_loop() -> None:
     assert found_at(word * 4) is None
 
 
+@pytest.mark.parametrize("period", [30, 64])
+def test_a_long_round_is_a_loop_when_it_was_said_three_times(period: int) -> None:
+    round_ = random.Random(1).sample(range(2000), period)
+    assert found_at(round_ * 9) == 3 * period
+
+
 def test_without_a_limit_nothing_is_a_loop() -> None:
     assert found_at([7] * 5000, limit=0) is None
 
