@@ -76,6 +76,12 @@ def test_who_is_not_ahead_must_be_held_by_a_slower_device_too() -> None:
     assert held_by(costs.slower(SLOWDOWN)) == 13
 
 
+def test_steps_of_sizes_that_were_not_measured() -> None:
+    known = {4: 10.0, 8: 30.0}
+    assert [step_ms(known, streams) for streams in (1, 4, 5, 8, 16)] == [10.0, 10.0, 15.0, 30.0, 60.0]
+    assert step_ms({}, 4) == 0.0
+
+
 def test_who_has_half_of_what_is_comfortable_counts_as_half_ahead() -> None:
     assert streams_ahead([], 2000.0) == 0.0
     assert streams_ahead([-50.0, 0.0, 1000.0, 2000.0, 9000.0], 2000.0) == 2.5

@@ -33,6 +33,7 @@ def test_nothing_gathered_is_never_due_and_a_full_block_always() -> None:
     costs = costs_of(1.0, 1.0, 1.0)
     assert not block_due(costs, 0, 1.0, -100.0, 25)
     assert block_due(costs, 25, 1.0, 1e9, 25)
+    assert block_due(costs, 1, 1.0, -100.0, 25), "one frame is better than silence"
 
 
 @given(costs=some_costs, ceiling=st.integers(1, 30), margin_ms=st.floats(0, 40))

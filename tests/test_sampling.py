@@ -60,12 +60,20 @@ def test_a_wish_asks_both_stages_to_sample() -> None:
         (Sampling(top_p=0.0), "top_p 0"),
         (Sampling(top_p=1.01), r"top_p 1\.01"),
         (Sampling(repetition_penalty=0.0), "repetition_penalty 0"),
+        (Sampling(repetition_penalty=10.5), r"repetition_penalty 10\.5 .* to 10"),
         (Sampling(repetition_penalty=float("inf")), "repetition_penalty inf"),
     ],
 )
 def test_what_is_out_of_range_is_named(wishes: Sampling, says: str) -> None:
     with pytest.raises(RequestError, match=says):
         resolved(wishes)
+
+
+def test_the_ends_of_the_ranges_are_inside() -> None:
+    found = resolved(Sampling(temperature=10.0, top_k=50, top_p=1.0, repetition_penalty=10.0))
+    assert (found.talker, found.repetition_penalty) == (Stage(10.0, 50, 1.0, noisy=True), 10.0)
+    found = resolved(Sampling(top_k=1, repetition_penalty=0.5))
+    assert (found.talker.top_k, found.repetition_penalty) == (1, 0.5), "below 1 codes are asked to come again"
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64])
@@ -96,6 +104,11 @@ def test_a_greedy_stage_has_no_noise() -> None:
     mixed = noise(1, 0, wishes=Sampling())
     assert mixed[0].all()
     assert not mixed[1:].any()
+    turned = SamplingDefaults(talker=PREDICTOR, predictor=TALKER, repetition_penalty=1.05, max_top_k=50)
+    mixed = np.empty((16, 50), dtype=np.float32)
+    GumbelNoise(resolve_sampling(Sampling(), 1, turned)).fill(0, mixed)
+    assert not mixed[0].any()
+    assert mixed[1:].any(axis=1).all()
 
 
 def test_noise_is_gumbel() -> None:

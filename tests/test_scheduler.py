@@ -21,8 +21,8 @@ class Person:
     empty: bool = False
 
 
-def person(ready: bool = True, realtime: bool = True) -> LiveUtterance:
-    return cast("LiveUtterance", Person(ready, realtime))
+def person(ready: bool = True, realtime: bool = True, empty: bool = False) -> LiveUtterance:
+    return cast("LiveUtterance", Person(ready, realtime, empty))
 
 
 def test_in_order_of_arrival_lowest_slot_first() -> None:
@@ -99,3 +99,12 @@ def test_no_more_are_seated_in_real_time_than_the_device_holds() -> None:
     scheduler.enter(person(realtime=False))
     held = 2
     assert scheduler.admit() == [(1, people[1])]
+
+
+def test_who_has_nothing_to_say_is_let_through() -> None:
+    """It leaves at once, whatever the device holds."""
+    scheduler = Scheduler(2, 2, lambda _: 1)
+    people = [person(), person(), person(empty=True)]
+    for someone in people:
+        scheduler.enter(someone)
+    assert scheduler.admit() == [(0, people[0]), (1, people[2])]

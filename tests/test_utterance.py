@@ -71,6 +71,14 @@ def test_streamed_text_comes_in_order_then_the_end_once_then_padding(parts: list
     assert not utterance.starved
 
 
+def test_a_streamed_prompt_is_made_of_the_first_id_alone() -> None:
+    """However much is there: the rest comes frame by frame, as the model was trained to read it."""
+    utterance = make()
+    utterance.feed((30, 31, 32))
+    assert utterance.take_prompt_ids() == (30,)
+    assert [utterance.take_text_id() for _ in range(2)] == [31, 32]
+
+
 def test_text_has_bounds() -> None:
     utterance = make(most_text=3)
     utterance.feed((1, 2))
@@ -106,6 +114,13 @@ def test_the_first_wish_to_stop_stands() -> None:
     other.cancel()
     other.stop("broken")
     assert other.stopping == Stop(End.CANCELLED)
+
+
+def test_nobody_hears_the_rest_of_what_an_engine_cancels_when_it_closes() -> None:
+    utterance = make()
+    utterance.pcm.write_nowait(fake_voice.bundle().text_table[:5, 0])
+    utterance.finish(Stop(End.CANCELLED))
+    assert len(utterance.pcm.read(10)) == 0
 
 
 def test_cancel_after_the_end_drops_what_was_not_heard() -> None:
