@@ -55,6 +55,16 @@ def test_the_step_follows() -> None:
     assert model.snapshot().step_ms == pytest.approx(30.0, abs=0.01)
 
 
+def test_the_prompts_rows_follow() -> None:
+    model = CostModel(80.0)
+    assert model.prompt_ms(10) == 0.0
+    model.prompt_took(10, 5.0)
+    assert model.prompt_ms(4) == 2.0
+    for _ in range(100):
+        model.prompt_took(20, 40.0)
+    assert model.prompt_ms(10) == pytest.approx(20.0, rel=1e-3)
+
+
 @given(calls=st.lists(st.tuples(st.integers(1, 25), st.floats(0.0, 1000.0)), min_size=1, max_size=50))
 def test_costs_are_never_negative(calls: list[tuple[int, float]]) -> None:
     model = CostModel(80.0)
@@ -118,6 +128,18 @@ def test_a_throttled_device_is_slower_before_anything_was_measured_on_it() -> No
     assert known(model) == pytest.approx([20.0, 20.0, 40.0, 10.0])
     model.device_runs_at(1.0)
     assert known(model) == pytest.approx([10.0, 10.0, 20.0, 5.0])
+
+
+def test_a_throttled_devices_calls_and_frames_are_slower_alike() -> None:
+    model = CostModel(80.0)
+    model.device_runs_at(1.0)
+    for frames in (1, 25) * 1000:
+        model.codec_took(frames, 10.0 + 2.0 * frames)
+    model.call_lasts(8, 52.0)  # twice as long as alone
+    model.device_runs_at(0.5)
+    found = model.snapshot()
+    assert [found.codec_call_ms, found.codec_frame_ms] == pytest.approx([20.0, 4.0], rel=1e-3)
+    assert model.cautious().codec_ms(8) == pytest.approx(104.0, rel=1e-3)
 
 
 def test_a_slowness_that_was_noticed_already_does_not_count_twice() -> None:
