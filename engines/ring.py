@@ -37,16 +37,15 @@ class Ring:
         dtype: npt.DTypeLike = np.float32,
         *,
         high: int | None = None,
-        low: int | None = None,
     ) -> None:
-        """Allocate the ring. Marks are in items: `0 <= low < high <= capacity`; by default full and half full.
+        """Allocate the ring. The high mark, in items, is where it is full by default; the low mark is half of it.
 
-        Raises `ValueError` for a capacity or marks that make no sense.
+        Raises `ValueError` for a capacity or a mark that makes no sense.
         """
         self._high = capacity if high is None else high
-        self._low = self._high // 2 if low is None else low
-        if capacity < 1 or not 0 <= self._low < self._high <= capacity:
-            raise ValueError(f"a ring needs 0 <= low < high <= capacity, not {self._low}, {self._high}, {capacity}")
+        self._low = self._high // 2
+        if not 1 <= self._high <= capacity:
+            raise ValueError(f"a ring needs 1 <= high <= capacity, not {self._high}, {capacity}")
         self._buffer: Array = np.empty((capacity, *shape), dtype=dtype)
         self._capacity = capacity
         self._lock = threading.Lock()

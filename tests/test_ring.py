@@ -84,10 +84,12 @@ def test_marks_have_hysteresis_and_tell_the_writer_once(capacity: int, moves: li
 def test_more_than_fits_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="never fit"):
         Ring(2).write_nowait(samples(1, 2, 3))
-    with pytest.raises(ValueError, match="at least 1"):
-        Ring(2).read(0)
-    with pytest.raises(ValueError, match="low < high"):
-        Ring(2, high=3)
+    for read in (Ring(2).read, Ring(2).read_nowait):
+        with pytest.raises(ValueError, match="at least 1"):
+            read(0)
+    for capacity, high in ((2, 3), (2, 0), (0, None)):
+        with pytest.raises(ValueError, match="1 <= high <= capacity"):
+            Ring(capacity, high=high)
 
 
 def test_the_end_comes_after_what_was_written_and_stays() -> None:
@@ -128,9 +130,9 @@ def test_nothing_in_time_is_a_timeout() -> None:
         ring.read(1, timeout_s=0.0)
 
 
-def test_a_reader_and_a_writer_wait_for_each_other() -> None:
-    ring, sent, room = Ring(3), np.arange(1000, dtype=np.float32), threading.Event()
-    ring.on_writable(room.set)
+def test_a_reader_waits_for_its_writer_and_a_writer_is_told_of_room() -> None:
+    ring, sent, room = Ring(3), np.arange(1000, dtype=np.float32), threading.Semaphore(0)
+    ring.on_writable(room.release)
 
     def receive() -> list[float]:
         got: list[float] = []
@@ -140,10 +142,9 @@ def test_a_reader_and_a_writer_wait_for_each_other() -> None:
 
     with ThreadPoolExecutor(1) as pool:
         received = pool.submit(receive)
-        for part in np.array_split(sent, 400):
-            while not ring.write_nowait(part):
-                assert room.wait(10.0)
-                room.clear()
+        for item in range(len(sent)):
+            while not ring.write_nowait(sent[item : item + 1]):
+                assert room.acquire(timeout=10.0)
         ring.close()
         assert received.result(10.0) == sent.tolist()
 
