@@ -158,6 +158,37 @@ def test_the_first_word_of_the_device_changes_nothing() -> None:
     assert model.step_ms_of() == {1: 10.0}
 
 
+def test_a_device_may_be_throttled_before_anything_was_measured() -> None:
+    model = CostModel(80.0)
+    model.device_runs_at(1.0)
+    model.device_runs_at(0.5)
+    assert model.snapshot() == Costs(80.0, 0.0, 0.0, 0.0)
+    assert model.prompt_ms(10) == 0.0
+
+
+def test_a_step_that_took_longer_alone_was_measured_in_a_slow_moment() -> None:
+    model = CostModel(80.0)
+    model.step_lasts(1, 10.0, 12.0)
+    for _ in range(1000):
+        model.step_ran(1, 10.0)
+    assert model.step_ms_of() == {1: 10.0}
+
+
+def test_a_call_that_failed_is_beside_no_later_step() -> None:
+    now = [0.0]
+    model = CostModel(80.0, lambda: now[0])
+    model.step_lasts(1, 10.0, 4.0)
+    for ends in (True, False, True):
+        model.codec_begins()
+        now[0] += 0.009
+        if ends:
+            model.codec_took(8, 9.0)
+    for _ in range(1000):
+        now[0] += 1.0
+        model.step_ran(1, 4.0)  # as it takes alone
+    assert model.step_ms_of() == {1: 10.0}
+
+
 def test_only_a_crowd_tells_that_a_crowd_is_served_faster() -> None:
     now = [0.0]
     model = CostModel(80.0, lambda: now[0])

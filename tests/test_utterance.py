@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +21,9 @@ BUNDLE = fake_voice.bundle()
 PROMPTS = PromptBuilder(BUNDLE)
 
 
-def make(layout: Layout = Layout.STREAMING, most_text: int = 50) -> LiveUtterance:
+def make(
+    layout: Layout = Layout.STREAMING, most_text: int = 50, clock: Callable[[], float] = lambda: 1.5
+) -> LiveUtterance:
     request = SpeechRequest(layout=layout)
     return LiveUtterance(
         request,
@@ -31,7 +35,7 @@ def make(layout: Layout = Layout.STREAMING, most_text: int = 50) -> LiveUtteranc
         frames=Ring(4, (3,), "i4"),
         pcm=Ring(16),
         wake=lambda: None,
-        clock=lambda: 1.5,
+        clock=clock,
     )
 
 
@@ -121,6 +125,38 @@ def test_nobody_hears_the_rest_of_what_an_engine_cancels_when_it_closes() -> Non
     utterance.pcm.write_nowait(fake_voice.bundle().text_table[:5, 0])
     utterance.finish(Stop(End.CANCELLED))
     assert len(utterance.pcm.read(10)) == 0
+
+
+def test_it_is_ready_from_when_there_was_text_enough() -> None:
+    now = [1.0]
+    utterance = make(Layout.WHOLE, clock=lambda: now[0])
+    utterance.feed((30,))
+    now[0] = 2.0
+    utterance.end_of_text()
+    now[0] = 3.0
+    utterance.end_of_text()
+    assert utterance.ready_at == 2.0
+
+
+def test_who_is_lost_has_not_left_before_it_is_judged() -> None:
+    """The talker may be done with it when the codec hears that all of it is silence."""
+    utterance = make()
+    utterance.talker_left(Stop(End.END))
+    assert utterance.left
+    utterance.lose()
+    assert not utterance.left
+    utterance.judge(heard=True)
+    assert utterance.left
+    assert utterance.stopping == Stop(End.LIMIT, runaway=True)
+
+
+@pytest.mark.parametrize("heard", [True, False])
+def test_who_was_cancelled_is_judged_no_more(heard: bool) -> None:
+    utterance = make()
+    utterance.lose()
+    utterance.cancel()
+    utterance.judge(heard)
+    assert (utterance.stopping, utterance.again) == (Stop(End.CANCELLED), False)
 
 
 def test_cancel_after_the_end_drops_what_was_not_heard() -> None:
