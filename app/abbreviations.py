@@ -143,7 +143,7 @@ DAYS: Final = {
 }
 
 _ALSO_WORDS: Final = frozenset(
-    {"no", "art", "fig", "sun", "sat", "min", "max", "mar", "dec", "p", "sec", "co", "fr", "al"}
+    {"no", "art", "fig", "sun", "sat", "min", "max", "mar", "dec", "p", "sec", "co", "fr", "al", "rs"}
 )
 """Words besides: the dot after them ends a sentence unless a number follows."""
 _MAY_END: Final = frozenset(

@@ -53,8 +53,11 @@ class Reading:
             elif language in EAST_ASIAN:
                 words = normalize_east_asian(words, language)
             words = words.sub(_WRAPPED_HYPHEN, "-").sub(_SPACES, " ").strip()
-        end = ("," if torn else ".") if whole else ""
-        return speakable(words, end) if self._for_lexicon else words
+        return speakable(words, self.end_mark(torn=torn) if whole else "") if self._for_lexicon else words
+
+    def end_mark(self, *, torn: bool) -> str:
+        """What a segment ends with whose words end with no mark: nothing for voices that read text as it stands."""
+        return ("," if torn else ".") if self._for_lexicon else ""
 
 
 def _normalize(words: SpannedText, opened: str) -> SpannedText:

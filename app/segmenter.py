@@ -19,10 +19,13 @@ from typing import Final
 
 from app.abbreviations import TIME_ZONES, ends_sentence
 from app.spans import SpannedText
+from app.word_pieces import certain_length
 
 _ADDRESS: Final = 1000
 """Longest web address that is kept in one piece; its path is hardly spoken, so it weighs `_ADDRESS_WEIGHT` in all."""
 _ADDRESS_WEIGHT: Final = 25
+_TIMESTAMP: Final = re.compile(r"(?<!\d)\d{4}-\d\d-\d\dT\Z")
+"""The date of a timestamp; what follows it is time of day and zone, of which little is spoken."""
 _LOOK_AHEAD: Final = 24
 """Characters after a dot that may decide about it; what is not decided by then goes on."""
 _TERMINATORS: Final = frozenset(".!?\u2026")
@@ -44,6 +47,9 @@ _PHRASE_WORDS: Final = frozenset((
 ))  # fmt: skip
 """Before these a long English sentence takes a breath most naturally."""
 _CLAUSE: Final = frozenset(",;:\u2014\u2013)\u2026")
+_CLAUSE_END: Final = re.compile(r"(?!(?<=\d)[,)]\s\d|(?<=\d\s)\u2013).\s")
+"""Not where what is read together goes on: "May 5, 2012", "(415) 555", "Mar. 3 \u2013 Apr. 5"."""
+_AFTER_NUMBER: Final = re.compile(r"\d[,)]?\Z")
 _WIDE_CLAUSE: Final = frozenset("\uff0c\uff1b\uff1a\u3001")
 
 
@@ -161,6 +167,9 @@ class Segmenter:
         elif character == "/" and text[max(0, place - 2) : place] == ":/":
             self._address = _ADDRESS
             return _ADDRESS_WEIGHT
+        elif character == "T" and _TIMESTAMP.search(text, max(0, place - 11), place + 1):
+            self._address = _LOOK_AHEAD
+            return _ADDRESS_WEIGHT
         return spoken_weight(character)
 
     def _is_open(self, text: str, place: int) -> bool:
@@ -175,7 +184,8 @@ class Segmenter:
             )
         if character == "\n":
             return bool(_LIST_MARK_BEGINNING.fullmatch(text, place + 1))
-        return character in _CLAUSE and place + 1 == len(text)
+        shown = len(text) - place - 1
+        return character in _CLAUSE and (not shown or (shown == 1 and bool(_AFTER_NUMBER.search(text, 0, place + 1))))
 
     def _judge(self, text: str, start: int, place: int) -> int | None:
         """Remember the character at `place` as a possible cut, or give the cut if the segment ends there."""
@@ -192,12 +202,12 @@ class Segmenter:
                 return place + 1
             self._space = self._gap = place - start
         elif character == " ":
-            if text[start + self._gap + 1 : place] in _PHRASE_WORDS:
+            if text[start + self._gap + 1 : place] in _PHRASE_WORDS and not text[start + self._gap - 1].isdigit():
                 self._joint = self._gap
             self._gap = place - start
-            if not text[place - 1].isdigit():
+            if not _AFTER_NUMBER.search(text, max(start, place - 2), place):
                 self._space = place - start
-        elif character in _WIDE_CLAUSE or (character in _CLAUSE and text[place + 1 : place + 2].isspace()):
+        elif character in _WIDE_CLAUSE or (character in _CLAUSE and _CLAUSE_END.match(text, place)):
             self._clause = place + 1 - start
             early = self._early
             if early is None and self._bounds.forward:
@@ -229,14 +239,14 @@ class Segmenter:
 
     def _best_cut(self, text: str, start: int, reached: int) -> int:
         """Where to cut a segment that is full after `reached` characters."""
+        self._torn = True
         if self._bounds.forward:
-            self._torn = True
-            return self._gap or reached
+            whole = certain_length(text[start : start + reached])  # what is read together, like a date, stays together
+            return next((cut for cut in (whole, self._space) if cut > reached // 4), self._gap or reached)
         for cut in (self._sentence, self._clause):
             if cut > reached // 4:  # a shorter one would leave a scrap
                 self._torn = text[start + cut - 1] == ")"
                 return cut
-        self._torn = True
         return self._joint if self._joint > reached // 2 else self._space or self._gap or reached
 
 
