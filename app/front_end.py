@@ -1,7 +1,7 @@
 """The door of the text front end: text as it comes in, token ids of utterances out.
 
-Purpose: hygiene, segmentation, reading, pronunciation and tokenisation, one after the other, so that a caller sees only
-pieces of ids with the text they speak and the place it came from.
+Purpose: hygiene, lines, segmentation, reading, pronunciation and tokenisation, one after the other, so that a caller
+sees only pieces of ids with the text they speak and the place it came from.
 What it remembers is bounded by one segment. Nothing but what later text cannot change is given out.
 Knows: the order of the steps and what each kind of voice reads. Does not know: engines, sessions.
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from app.hygiene import Cleaner
+from app.lines import Lines
 from app.reading import Reading
 from app.segmenter import Segment, SegmentBounds, Segmenter
 from app.text_piece import TextPiece
@@ -74,6 +75,7 @@ class TextFrontEnd:
 
             self._words = WordPieces(self._symbols, self._reading)
         self._cleaner = Cleaner(tokenizer.control_strings)
+        self._lines = Lines() if normalize else None
         self._segmenter = Segmenter(replace(bounds, forward=self._words is not None))
 
     @classmethod
@@ -115,7 +117,8 @@ class TextFrontEnd:
         pieces: list[TextPiece] = []
         for start in range(0, len(text), _BLOCK):
             cleaned = self._cleaner.feed(text[start : start + _BLOCK])
-            pieces += self._speak(self._segmenter.feed(cleaned))
+            lines = self._lines.feed(cleaned) if self._lines else cleaned
+            pieces += self._speak(self._segmenter.feed(lines))
         return pieces
 
     def early(self) -> list[TextPiece]:
@@ -126,7 +129,10 @@ class TextFrontEnd:
 
     def finish(self) -> list[TextPiece]:
         """No more text, or speak now what is there: gives the rest. May be fed again; spans go on."""
-        segments = self._segmenter.feed(self._cleaner.finish())
+        rest = self._cleaner.finish()
+        if self._lines:
+            rest = self._lines.feed(rest) + self._lines.finish()
+        segments = self._segmenter.feed(rest)
         return self._speak([*segments, *self._segmenter.finish()])
 
     def instruct_ids(self, instruct: str) -> tuple[int, ...]:

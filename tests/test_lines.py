@@ -1,0 +1,120 @@
+"""Line breaks: which lines end and which go on, whatever the cutting."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.front_end import TextFrontEnd
+from app.hygiene import Cleaner
+from app.lines import Lines
+from app.spans import SpannedText
+from tests.test_tokenizer import TEXT
+
+PROSE = (
+    "When somebody wraps prose to a width, each line is as full as the next\nword allows, also where that word is "
+    "longer than most, as in the case of\nconstitutionally, and also where it is a name, as in the case of\n"
+    "Constantinople, which is long. Then came\nhttps://example.com/an/address/that/no/line/could/take\nand the end."
+)
+WRITING = st.lists(
+    st.sampled_from(
+        [
+            "milk",
+            " of ",
+            "Bread",
+            "\n",
+            "\n",
+            "\n\n",
+            "\n- ",
+            "> ",
+            "\n> ",
+            "12",
+            ", ",
+            ". ",
+            "-",
+            "``` ",
+            "===",
+            "|",
+            "w" * 30,
+        ]
+    ),
+    max_size=30,
+).map("".join)
+
+
+def read(*pieces: str) -> SpannedText:
+    cleaner, lines = Cleaner(), Lines()
+    found = SpannedText.of("")
+    for piece in pieces:
+        found += lines.feed(cleaner.feed(piece))
+    return found + (lines.feed(cleaner.finish()) + lines.finish())
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Shopping list:\nmilk\ntwo eggs\nbread", "Shopping list:\nmilk,\ntwo eggs,\nbread"),
+        ("milk\na bag of brown basmati rice\noil", "milk,\na bag of brown basmati rice,\noil"),
+        (
+            "Whose woods these are I think I know\nHis house is in the village though",
+            "Whose woods these are I think I know,\nHis house is in the village though",
+        ),
+        ("Best regards,\nJohn Miller\n+1 415 555 0132", "Best regards,\nJohn Miller\n+1 415 555 0132"),
+        ("12 Main St\nSpringfield\n62704", "12 Main St,\nSpringfield,\n62704"),
+        ("**Name**\n(John)\nhere", "**Name**,\n(John),\nhere"),
+        ("a well-\nknown thing\nis here", "a well-\nknown thing\nis here"),
+        ("# Title\ntext", "# Title\ntext"),
+        ("one\n- two\n3. three", "one\n- two\n3. three"),
+        ("Title\n=====\ntext", "Title,\n===\ntext"),
+        ("now run\n```sh\nls\n```\ndone", "now run,\n```sh\nls,\n```\ndone"),
+        ("| a | b |\n| c | d |", "| a | b |\n| c | d |"),
+        ("one two\n\nthree", "one two\n\nthree"),
+        ("\u4f60\u597d\n\u4f60", "\u4f60\u597d\n\u4f60"),
+        (PROSE, PROSE),
+        (
+            "> this was written by somebody whose program wraps\n> quoted lines. It\n> goes on.\nMy answer.",
+            "> this was written by somebody whose program wraps\nquoted lines. It,\ngoes on.\n\nMy answer.",
+        ),
+        ("> one\n> - two\n>\n> three", "> one\n> - two\n>\nthree"),
+    ],
+)
+def test_lines(written: str, meant: str) -> None:
+    assert read(written).text == meant
+    assert read(*written).text == meant
+
+
+@given(WRITING, st.lists(st.integers(0, 120), max_size=6))
+def test_any_cutting_gives_the_same_lines(text: str, cuts: list[int]) -> None:
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    whole, parts = read(text), read(*(text[a:b] for a, b in itertools.pairwise(places)))
+    assert (parts.text, list(parts.offsets)) == (whole.text, list(whole.offsets))
+    assert read(*text).text == whole.text
+    assert list(whole.offsets) == sorted(whole.offsets)
+
+
+def test_a_break_costs_no_more_than_a_word() -> None:
+    cleaner, lines = Cleaner(), Lines()
+    said = [lines.feed(cleaner.feed(piece)).text for piece in ("milk and honey\n", "br", "ead", " an")]
+    assert said == ["milk and honey", "", "", ",\nbread a"]
+
+
+def test_what_is_flushed_begins_a_line() -> None:
+    cleaner, lines = Cleaner(), Lines()
+    lines.feed(cleaner.feed("a first line that is much too long to be one of a list of things") + cleaner.finish())
+    lines.finish()
+    assert (lines.feed(cleaner.feed("milk\nbread") + cleaner.finish()) + lines.finish()).text == "milk,\nbread"
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_a_list_is_read_with_pauses(words: bool) -> None:
+    front_end = TextFrontEnd(TEXT, words=words)
+    pieces = [*front_end.feed("milk\ntwo eggs\nbread"), *front_end.finish()]
+    assert [piece.text for piece in pieces] == ["milk, two eggs, bread"]
+
+
+def test_text_that_is_spoken_as_it_stands_keeps_its_breaks() -> None:
+    front_end = TextFrontEnd(TEXT, normalize=False)
+    assert [piece.text for piece in [*front_end.feed("milk\nbread"), *front_end.finish()]] == ["milk\nbread"]
