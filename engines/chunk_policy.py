@@ -11,9 +11,9 @@ decoded; the listener starts at F_1. The sound never runs out if, for every k,
     F_{k+1}  <=  F_1 + frame_ms * (n_1 + ... + n_k).
 
 Blocks after the first are gathered as long as that allows (`block_due`), which costs the fewest calls, and hold no more
-than can be decoded in time (`fitting`). `first_block`
-plays this rule through for first blocks of 1, 2, ... frames. Where the talker or the codec is slower than real time no
-block is large enough: the ceiling is taken, which wastes least.
+than can be decoded in time (`fitting`). `first_block` plays this rule through for first blocks of 1, 2, ... frames.
+Where the talker or the codec is slower than real time no block is large enough: the ceiling is taken, which wastes
+least.
 """
 
 from __future__ import annotations

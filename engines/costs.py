@@ -86,7 +86,7 @@ class CostModel:
     def step_took(self, ms: float) -> None:
         """One more frame of an utterance cost the talker that long."""
         with self._lock:
-            self._step_ms = ms if self._step_ms is None else _FADE * self._step_ms + (1.0 - _FADE) * ms
+            self._step_ms = _averaged(self._step_ms, ms)
 
     def step_lasts(self, streams: int, ms: float, alone_ms: float) -> None:
         """A frame of so many streams takes the talker's graph that long beside codec calls, and that long without, both
@@ -119,13 +119,12 @@ class CostModel:
     def step_ms_of(self) -> dict[int, float]:
         """The duration of a step in a crowd by the streams in it, as known now; empty where nothing was measured."""
         with self._lock:
-            return {streams: ms * self._slower for streams, ms in self._run_ms.items()}
+            return self._steps_ms()
 
     def prompt_took(self, rows: int, ms: float) -> None:
         """A piece of a prompt of so many rows took the talker's graph that long."""
         with self._lock:
-            row_ms = ms / rows
-            self._row_ms = row_ms if self._row_ms is None else _FADE * self._row_ms + (1.0 - _FADE) * row_ms
+            self._row_ms = _averaged(self._row_ms, ms / rows)
 
     def prompt_ms(self, rows: int) -> float:
         """How long so many rows of a prompt will take; 0 where nothing was measured."""
@@ -177,8 +176,11 @@ class CostModel:
         """What admission goes by."""
         with self._lock:
             alone = self._line().codec_slower(max(self._codec_slower, 1.0))
-            steps_ms = {streams: ms * self._slower for streams, ms in self._run_ms.items()}
-            return DeviceCosts(self._cautious(), alone, steps_ms)
+            return DeviceCosts(self._cautious(), alone, self._steps_ms())
+
+    def _steps_ms(self) -> dict[int, float]:
+        """The lock is held."""
+        return {streams: ms * self._slower for streams, ms in self._run_ms.items()}
 
     def _cautious(self) -> Costs:
         """The lock is held."""
@@ -223,6 +225,11 @@ class _Call:
         beside_ms = 1000.0 * max(min(until, self.ended) - max(since, self.began), 0.0)
         self.beside_ms += beside_ms
         return beside_ms
+
+
+def _averaged(known: float | None, new: float) -> float:
+    """A moving average with one more value; the first value counts in full."""
+    return new if known is None else _FADE * known + (1.0 - _FADE) * new
 
 
 def _fade(sums: list[float], kept: float, new: Sequence[float]) -> list[float]:

@@ -7,8 +7,9 @@ SpeechError                 what a caller may catch; its text says what is wrong
 ├── EngineBusyError         no place free; try again later
 ├── EngineClosedError       the engine is closing or has failed
 ├── RingClosedError         writing to, or reading past, the end of a closed ring
-├── GpuError                the GPU cannot be used; without one (NoGpuError), there is nothing to complain of
-└── DeviceError             a run failed on the device
+├── GpuError                the GPU, or what reaches it, cannot be used
+│   └── NoGpuError          there is none, and nothing to complain of
+└── DeviceError             a run failed on the device, or there is no room on it
     └── DeviceLostError     the device is lost to this process, which should end
 """
 

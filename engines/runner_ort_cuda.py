@@ -121,7 +121,7 @@ class OrtDeviceRunner:
         if tensor.array is not None:
             tensor.array.fill(0)
         else:
-            self._eraser.clear(tensor.address, prod(tensor.shape) * tensor.dtype.itemsize)
+            self._eraser.clear(tensor.address, tensor.nbytes)
 
     def bind(self, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor]) -> OrtDeviceBinding:
         """Tie tensors to names; every input must be given. Raises `BundleError` naming what does not match."""

@@ -46,6 +46,12 @@ class Matrix:
     read: Callable[[], Array]
     precision: Precision = Precision.FP32
 
+    def rounded(self, rounder: Rounder | None) -> Rounded | None:
+        """Its 4-bit integers where `rounder` knows something of it; None: the nearest will do, or it has none."""
+        if rounder is None or self.precision is not Precision.INT4:
+            return None
+        return rounder.round(self.name, self.read, self.precision.bits)
+
 
 @dataclass(frozen=True, slots=True)
 class Heads:
@@ -154,17 +160,12 @@ class OrtLowering:
             block_size=block_size(weight.inputs, bits), accuracy_level=4,
         )  # fmt: skip
 
-    def _rounded(self, weight: Matrix) -> Rounded | None:
-        if self._rounder is None or weight.precision is not Precision.INT4:
-            return None
-        return self._rounder.round(weight.name, weight.read, weight.precision.bits)
-
     def _packed(self, weight: Matrix) -> npt.NDArray[np.uint8]:
-        bits, rounded = weight.precision.bits, self._rounded(weight)
+        bits, rounded = weight.precision.bits, weight.rounded(self._rounder)
         return pack(weight.read(), bits) if rounded is None else pack_integers(rounded.integers, bits)
 
     def _scales(self, weight: Matrix) -> npt.NDArray[np.float32]:
-        rounded = self._rounded(weight)
+        rounded = weight.rounded(self._rounder)
         return scales(weight.read(), weight.precision.bits) if rounded is None else rounded.scales
 
     def rms_norm(self, x: str, gamma: str, epsilon: float) -> str:

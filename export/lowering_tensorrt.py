@@ -21,7 +21,7 @@ from export.checkpoint import Array
 from export.graph import GraphBuilder, View
 from export.lowering import Cache, Heads, Matrix, Precision
 from export.quantise import block_size, pack_signed, pack_signed_integers, positive_scales
-from export.rounding import Rounded, Rounder
+from export.rounding import Rounder
 from export.tensorrt_rules import INT4_BLOCKS
 
 OPSETS: Final = {AttentionForm.IN_PLACE: 24, AttentionForm.ROWS: 21}
@@ -101,12 +101,12 @@ class TensorRtLowering:
         g, bits, dtype, parts = self._g, weight.precision.bits, self.dtype, self._parts(weight)
 
         def scales() -> npt.NDArray[np.floating]:
-            rounded = self._rounded(weight)
+            rounded = weight.rounded(self._rounder)
             wide = positive_scales(weight.read(), bits, parts) if rounded is None else rounded.scales
             return _above_zero(wide.astype(dtype))
 
         def integers() -> npt.NDArray[np.uint8]:
-            rounded = self._rounded(weight)
+            rounded = weight.rounded(self._rounder)
             if rounded is not None:
                 return pack_signed_integers(rounded.integers, bits)
             return pack_signed(weight.read(), scales(), bits)
@@ -119,11 +119,6 @@ class TensorRtLowering:
             return g.op("DequantizeLinear", packed, steps, axis=1)
         steps = g.weight(f"{weight.name}.scale", dtype, (parts, weight.outputs), lambda: scales().T)
         return g.op("DequantizeLinear", packed, steps, axis=0, block_size=weight.inputs // parts)
-
-    def _rounded(self, weight: Matrix) -> Rounded | None:
-        if self._rounder is None or weight.precision is not Precision.INT4:
-            return None
-        return self._rounder.round(weight.name, weight.read, weight.precision.bits)
 
     def _float8(self, x: str, weight: Matrix) -> str:
         """Both sides in E4M3: the weight with one scale, the rows as they are, saturating at 448.
