@@ -63,7 +63,7 @@ def real_time_streams(costs: DeviceCosts, slots: int, *, batching: bool, ahead: 
 
 def streams_ahead(in_hand_ms: Iterable[float], comfortable_ms: float) -> float:
     """How many streams, parts of one included, are ahead of their listeners; who has `comfortable_ms` is in whole."""
-    return sum(1.0 if ms >= comfortable_ms else max(ms / comfortable_ms, 0.0) for ms in in_hand_ms)
+    return sum(1.0 if ms >= comfortable_ms else ms / comfortable_ms for ms in (max(ms, 0.0) for ms in in_hand_ms))
 
 
 def _held(costs: DeviceCosts, slots: int, batching: bool) -> int:

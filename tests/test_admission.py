@@ -85,7 +85,7 @@ def test_steps_of_sizes_that_were_not_measured() -> None:
 def test_who_has_half_of_what_is_comfortable_counts_as_half_ahead() -> None:
     assert streams_ahead([], 2000.0) == 0.0
     assert streams_ahead([-50.0, 0.0, 1000.0, 2000.0, 9000.0], 2000.0) == 2.5
-    assert streams_ahead([0.0, 1.0], 0.0) == 2.0  # nothing is comfortable already
+    assert streams_ahead([0.0, 1.0, -5.0], 0.0) == 3.0  # nothing is comfortable already
 
 
 @given(
