@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,15 @@ def test_only_training_knows_torch(path: Path) -> None:
     parts = path.relative_to(ROOT).parts
     if parts[:2] != ("export", "train"):
         assert TRAINING not in {module.split(".")[0] for module, _ in imports(path)}
+
+
+@pytest.mark.parametrize("room", ["engines", "export"])
+def test_every_module_has_its_place_in_the_rooms_map(room: str) -> None:
+    told = set(re.findall(r"\w+", ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text("utf-8"))) or ""))
+    modules = {path.stem for path in (ROOT / room).glob("*.py")} - {"__init__"}
+    assert modules <= told
+    written = {word for word in told if "_" in word.strip("_")}
+    assert written <= modules, "a module that is gone"
 
 
 def test_the_rule_can_fail(tmp_path: Path) -> None:
