@@ -39,10 +39,15 @@ class Sampling:
     """Wishes for one request; None takes the bundle's default. Talker and predictor share temperature, top_k, top_p."""
 
     greedy: bool | None = None
+    """Take the likeliest codes; the next three then count for nothing."""
     temperature: float | None = None
+    """Above 0 to 10."""
     top_k: int | None = None
+    """1 to the bundle's `max_top_k`."""
     top_p: float | None = None
+    """Above 0 to 1."""
     repetition_penalty: float | None = None
+    """Of code 0, above 0 to 10; 1 is none."""
 
 
 class Pace(str, Enum):
@@ -63,11 +68,13 @@ class SpeechRequest:
     speaker_vector: npt.NDArray[np.float32] | None = None
     """Base models: the speaker encoder's vector, f32 [talker hidden]."""
     language: str = "auto"
+    """Name of a language of the bundle (case does not matter), or "auto"."""
     instruct_ids: tuple[int, ...] = ()
     """Ids of the whole instruct message, chat markers included; empty for none."""
     layout: Layout = Layout.AUTO
     sampling: Sampling = field(default_factory=Sampling)
     seed: int = 0
+    """0 to 2**64 - 1; the same one draws the same noise."""
     max_frames: int | None = None
     """Cap by the caller; the bundle's own limits hold besides."""
     initial_codec_chunk_frames: int | None = None
@@ -92,6 +99,7 @@ class Outcome:
 
     end: End
     error: str | None = None
+    """What went wrong, where `end` is `ERROR`."""
     frames: int = 0
     """Frames made by the talker."""
     samples: int = 0
@@ -99,6 +107,7 @@ class Outcome:
     waited_ms: float = 0.0
     """From the first text that allows a start until a slot was free."""
     prefill_ms: float = 0.0
+    """Of `talker_ms`, what the prompt took."""
     first_audio_ms: float | None = None
     """From the first text that allows a start to the first sample in the ring."""
     talker_ms: float = 0.0
@@ -106,6 +115,7 @@ class Outcome:
     codec_ms: float = 0.0
     """Time in the codec graph."""
     codes: Codes | None = None
+    """Of all frames, where the request said `keep_codes`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,9 +192,11 @@ class VoiceInfo:
 
     name: str
     model_type: str
+    """One of "custom_voice", "voice_design" and "base"."""
     speakers: tuple[str, ...]
     languages: tuple[str, ...]
     takes_instruct: bool
+    """Whether an instruction changes how it speaks."""
     sample_rate_hz: int
     samples_per_frame: int
     codebooks: int
@@ -195,7 +207,7 @@ class FrontEndInfo:
     """How a bundle's voice reads text."""
 
     kind: str
-    """"text": text as people write it; "phones": a string of phone symbols."""
+    """Either "text", as people write it, or "phones", a string of phone symbols."""
     tokenizer: Path
     """A `tokenizer.json`."""
     files: tuple[Path, ...] = ()
@@ -207,6 +219,7 @@ class EngineStatistics:
     """What an engine is doing; for metrics and health."""
 
     slots: int
+    """Utterances that can be spoken at once."""
     speaking: int
     """Utterances in slots."""
     waiting: int

@@ -46,6 +46,7 @@ class FrameSpec(Record, frozen=True, kw_only=True):
     codebooks: int
     """Codes in a frame: one semantic code and `codebooks - 1` residual ones."""
     codebook_size: int
+    """Values of each code."""
 
     @property
     def frame_ms(self) -> float:
@@ -59,9 +60,12 @@ class StackSpec(Record, frozen=True, kw_only=True):
     hidden: int
     layers: int
     heads: int
+    """Of the queries."""
     kv_heads: int
+    """Of keys and values; each serves `heads / kv_heads` query heads."""
     head_dim: int
     vocabulary: int
+    """What one choice is made from: codes, and in the talker control ids."""
 
 
 class StateSpec(Record, frozen=True, kw_only=True):
@@ -220,12 +224,15 @@ class Provenance(Record, frozen=True, kw_only=True):
 
     exporter: str
     checkpoint: str
+    """Name of its directory."""
     precision: str
     """fp32, int8 or int4: how the talker's and predictor's matrices are stored."""
     down_precision: str | None = None
     """Of the down projections, where it is another."""
     licence: str
+    """Of the weights."""
     unused_tensors: tuple[str, ...] = ()
+    """Tensors of the checkpoint that speaking does not need, by name."""
 
     @property
     def stored(self) -> str:
@@ -253,12 +260,15 @@ class Manifest(Record, frozen=True, kw_only=True):
     text_ids: TextIds
     codec_ids: CodecIds
     languages: dict[str, int]
+    """By name in lower case, the row of the codec embedding that stands for it."""
     speakers: dict[str, Speaker]
+    """By name in lower case."""
     sampling: SamplingDefaults
     limits: Limits
     front_end: TextFrontEnd
     graphs: Graphs
     files: dict[str, FileEntry]
+    """Every file of the bundle but the manifest, by its path there."""
     provenance: Provenance
     quality: Quality | None = None
     """None where nothing was quantised or measured."""

@@ -57,6 +57,7 @@ class PlanFile(Record, frozen=True, kw_only=True):
     """One file of a plan."""
 
     file: str
+    """Its name in the plan's directory."""
     bytes: int
     sha256: str
 

@@ -32,6 +32,7 @@ class Tensor:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     address: int
+    """Of its first byte, in the memory where graphs reach it."""
     owner: object
     array: npt.NDArray[Any] | None
     """The same memory for the host; None where the host cannot reach it."""

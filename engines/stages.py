@@ -96,6 +96,7 @@ class CodecStage(Protocol):
 
     slots: int
     most_frames: int
+    """The most frames of each slot in one call."""
 
     def begin(self, slot: int) -> None:
         """Start a new stream in a slot."""

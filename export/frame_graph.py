@@ -32,11 +32,15 @@ class FramePlan:
 
     config: TalkerConfig
     file: TensorSource
+    """The checkpoint's `model.safetensors`."""
     precision: Precision
+    """Of the matrices of both stacks, and between them."""
     head_precision: Precision
     """Precision of the heads, which decide the codes and weigh little."""
     max_top_k: int
+    """K: how many of the likeliest codes a draw looks at."""
     max_positions: int
+    """Rows that the talker's rotary tables reach."""
     cache_rows: int | str = "P"
     """Rows of a slot's cache, where the backend wants the number in the graph."""
     down_precision: Precision | None = None

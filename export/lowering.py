@@ -55,7 +55,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """Head counts of a grouped-query attention."""
+    """Head counts of a grouped-query attention, and the width of one head."""
 
     query: int
     key_value: int
@@ -64,14 +64,20 @@ class Heads:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """Key/value cache of one attention layer: past in (empty strings: none), lengths, rotary tables."""
+    """Key/value cache of one attention layer, by the names of values in the graph."""
 
     past_key: str
+    """`Lowering.cache_dtype` [B, key heads, rows, head width]; empty where there is no past."""
     past_value: str
+    """As `past_key`."""
     past_lengths: str
+    """i32 [B], as `FrameInputs.PAST_LENGTHS`."""
     total_length: str
+    """i32 [1], as `FrameInputs.TOTAL_LENGTH`; may be empty for backends that need none."""
     cosine: str
+    """Rotary table, f32 [positions, head width / 2]."""
     sine: str
+    """As `cosine`."""
     first: int | None = None
     """Position of the first new row where it is the same for every slot and the cache grows with the rows; None where
     the cache is a buffer of fixed size and `past_lengths` tells the positions."""

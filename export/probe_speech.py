@@ -32,7 +32,9 @@ class Spoken:
     codec_rows: Floats
     """[prompt rows + frames - 1, hidden]"""
     text_rows: Floats
+    """As `codec_rows`; the talker sums them."""
     first_row: int
+    """The row whose state chose frame 0: the prompt's last."""
     codes: Codes
     """[frames, codebooks]"""
 
