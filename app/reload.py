@@ -18,6 +18,7 @@ from app.config import Config, ConfigError, load_config
 from app.services import Services
 from app.threads import in_thread
 from app.voices import VoiceModel, VoiceTable
+from engines.errors import SpeechError
 
 _FIXED: Final = (
     "engine", "text", "audio", "playback",
@@ -69,11 +70,15 @@ async def renew_model(services: Services, bundle: str) -> None:
     table = services.voices
     old = [one for one in table.models if one.path == bundle] if table else []
     if table is None or not old:  # nobody wants it any more
-        await in_thread("closing", model.engine.close)
+        await model.close()
         return
     models = [model if one in old else one for one in table.models]
     voice = services.config.voice
-    services.voices = VoiceTable(models, voice.speaker, voice.language)
+    try:
+        services.voices = VoiceTable(models, voice.speaker, voice.language)
+    except SpeechError:  # another bundle has come there meanwhile, with other speakers
+        await model.close()
+        raise
     for one in old:
         _retire(one)
 
@@ -105,7 +110,7 @@ async def _open_table(services: Services, config: Config) -> VoiceTable:
         return VoiceTable(models, config.voice.speaker, config.voice.language)
     except BaseException:
         for model in opened:
-            await in_thread("closing", model.engine.close)
+            await model.close()
         raise
 
 

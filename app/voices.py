@@ -88,6 +88,10 @@ class VoiceModel:
     async def retire(self) -> None:
         """Wait for those who use it, then close it."""
         await self._left.wait()
+        await self.close()
+
+    async def close(self) -> None:
+        """Close it, whoever uses it."""
         self.reader.close()
         await in_thread("closing", self.engine.close)
 

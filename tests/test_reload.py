@@ -14,9 +14,21 @@ import pytest
 from app.config import Config, ConfigError
 from app.daemon import Daemon
 from app.executor import BoundedExecutor
-from app.reload import check_sizes, reload_services
-from app.voices import VoiceModel
-from tests.daemon_rig import TOKEN, Client, ServedFakeEngine, fakes, guarded, play, serving, settings, turn_until
+from app.reload import check_sizes, reload_services, renew_model
+from app.voices import OpenModel, VoiceModel
+from engines.errors import SpeechError
+from tests.daemon_rig import (
+    TOKEN,
+    Client,
+    LetterReader,
+    ServedFakeEngine,
+    fakes,
+    guarded,
+    play,
+    serving,
+    settings,
+    turn_until,
+)
 from tests.fake_engine import INFO
 
 
@@ -92,6 +104,49 @@ def test_a_bad_configuration_is_refused_and_the_old_one_stands(tmp_path: Path, t
             await client.speak("a", "abc.")
             await client.until("context.done")
             assert client.heard["a"].done["outcome"] == "end"
+
+    play(scenario())
+
+
+def remembering(open_model: OpenModel, models: list[VoiceModel]) -> OpenModel:
+    """Opens, and remembers what was opened."""
+
+    async def opener(bundle: str, config: Config, text: BoundedExecutor) -> VoiceModel:
+        models.append(await open_model(bundle, config, text))
+        return models[-1]
+
+    return opener
+
+
+def is_closed(model: VoiceModel) -> bool:
+    assert isinstance(model.engine, ServedFakeEngine)
+    assert isinstance(model.reader, LetterReader)
+    return model.engine.closed and model.reader.closed
+
+
+def test_what_a_refused_configuration_opened_is_closed_again(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        opened: list[VoiceModel] = []
+        opener = remembering(fakes(named("first", "ada"), named("second", "bob")), opened)
+        async with serving(settings(voice={"bundle": str(tmp_path / "first")}), opener=opener) as daemon:
+            with pytest.raises(SpeechError, match="there is no speaker 'eve'"):
+                await reload(daemon, tmp_path / "speakd.toml", '[voice]\nbundle = "second"\nspeaker = "eve"\n')
+            assert [is_closed(model) for model in opened] == [False, True]
+
+    play(scenario())
+
+
+def test_a_bundle_that_has_become_another_changes_nothing_when_it_is_opened_again(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        opened: list[VoiceModel] = []
+        opener = remembering(fakes(named("first", "ada"), named("first", "eve")), opened)
+        config = settings(voice={"bundle": str(tmp_path / "first"), "speaker": "ada"})
+        async with serving(config, opener=opener) as daemon:
+            before = daemon.services.voices
+            with pytest.raises(SpeechError, match="there is no speaker 'ada'"):
+                await renew_model(daemon.services, str(tmp_path / "first"))
+            assert daemon.services.voices is before
+            assert [is_closed(model) for model in opened] == [False, True]
 
     play(scenario())
 
