@@ -38,7 +38,7 @@ from app.session import SEVERITY, Mark, SessionReport
 from app.sink import Sink
 from app.small_websocket import SmallWebSocket
 from app.socket_path import MODELS_HEADER, client_paths, fingerprint
-from app.text_room import cut
+from app.text_room import Relay
 from app.wishes import Wishes
 from engines.contract import End, Layout, Pcm
 from engines.errors import SpeechError
@@ -130,16 +130,9 @@ class RemoteSession:
         self._work: asyncio.Task[None] | None = None
         self._cancelled = False
         ready = parse_server(socket.greeting)
-        self._most = ready.limits.text_characters if isinstance(ready, Ready) else 0
-        """Characters one context takes."""
-        self._told = 0
-        self._open = False
-        """A context is open, or asked for."""
+        self._relay = Relay(ready.limits.text_characters if isinstance(ready, Ready) else 0)
         self._over = asyncio.Event()
-        self._another = False
-        """It ends, because no text came for long or it is full; more text will begin another."""
-        self._written = False
-        """All text has come."""
+        """No context is open, since the last has ended."""
 
     async def run(self, texts: AsyncIterator[str | Mark]) -> SessionReport:
         """Speak everything that comes. Raises what went wrong; the sink is then aborted."""
@@ -175,7 +168,7 @@ class RemoteSession:
             await asyncio.wait((writing, listening), return_when=asyncio.FIRST_COMPLETED)
             if not listening.done():
                 await writing  # a source of text that fails ends it all
-            if listening.done() or self._open:
+            if listening.done() or self._relay.open:
                 await listening
         finally:
             writing.cancel()
@@ -184,7 +177,7 @@ class RemoteSession:
         await self._sink.finish()
 
     async def _begin(self) -> None:
-        self._open, self._told = True, 0
+        self._relay.begin()
         self._over.clear()
         await self._socket.send(print_message(_start(self._wishes, self._seed, fast=self._fast)))
 
@@ -196,24 +189,21 @@ class RemoteSession:
                 self._began = self._clock()
             for start in range(0, len(text), _PIECE):
                 await self._tell(text[start : start + _PIECE])
-        self._written = True
-        if self._open:
+        self._relay.written = True
+        if self._relay.open:
             await self._socket.send(print_message(EndOfText(context=_CONTEXT)))
 
     async def _tell(self, text: str) -> None:
-        """Put text into the context, and into others behind it where it is full."""
+        """Put text into the context, and into others behind it."""
         while text:
-            if self._another:  # the daemon is ending it: text would be lost in it
+            if self._relay.ending:
                 await self._over.wait()
-            if not self._open:
+            if not self._relay.open:
                 await self._begin()
-            place = cut(text, self._most - self._told, self._most)
-            piece, text = (text, "") if place is None else (text[:place], text[place:])
-            self._told += len(piece)
+            piece, text, full = self._relay.put(text)
             if piece:
                 await self._socket.send(print_message(Text(context=_CONTEXT, text=piece)))
-            if place is not None:
-                self._another = True
+            if full:
                 await self._socket.send(print_message(EndOfText(context=_CONTEXT)))
                 await self._over.wait()
 
@@ -230,14 +220,14 @@ class RemoteSession:
             if isinstance(event, ContextStarted):
                 started = True
             elif isinstance(event, Error) and event.code == "idle":
-                self._another = True
+                self._relay.ending = True
             elif isinstance(event, Error):
                 failed = event
             elif isinstance(event, ContextDone):
                 self._account(event)
-                if failed is not None or self._written or not self._another:
+                if failed is not None or self._relay.done():
                     break
-                self._open = self._another = started = False
+                started = False
                 self._over.set()
             if failed is not None and not started:
                 break
@@ -274,5 +264,5 @@ class RemoteSession:
         self.report.compute_ms += event.engine_ms
         if event.outcome == "cancelled" and not self._cancelled:
             raise SpeechError("the daemon was stopped before all was spoken; speak it again")
-        if event.outcome == "limit" or not self._another:  # being left alone is no failure
+        if event.outcome == "limit" or not self._relay.ending:  # being left alone is no failure
             self.report.outcome = max(self.report.outcome, End(event.outcome), key=SEVERITY.index)

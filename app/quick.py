@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, NoReturn
 
+    from app.text_room import Relay
+
 _CONTEXT = "speak"
 _PIECE = 8192
 """Characters of one message."""
@@ -181,13 +183,8 @@ class _Conversation:
         self._talk = talk
         self._wishes = wishes
         self._voice = voice
-        self._open = True
-        """A context is open, or asked for."""
-        self._another = False
-        """It ends, because no text came for long or it is full; more text will begin another."""
-        self._said = self._most = 0  # characters in it, and the most it takes
-        self._written = False
-        """No text will follow."""
+        self._relay: Relay | None = None
+        """Of standard input, once the daemon has said what a context takes."""
         self._to_read = False
         """Standard input is to be read: nobody does yet, and the daemon is ready for it."""
         self._heard = False
@@ -237,10 +234,13 @@ class _Conversation:
                 self._heard = self._heard or self._to_read
             elif kind == "playback":
                 self._heard = self._heard or event["state"] != "waiting"
-            elif kind == "ready":
-                self._most = event["limits"]["text_characters"]
-            elif kind == "error" and event["code"] == "idle":
-                self._another = True
+            elif kind == "ready" and not self._wishes.words:
+                from app.text_room import Relay
+
+                self._relay = Relay(event["limits"]["text_characters"])
+                self._relay.begin()
+            elif kind == "error" and event["code"] == "idle" and self._relay is not None:
+                self._relay.ending = True
             elif kind == "error":
                 if not self._heard:
                     raise Unable
@@ -250,9 +250,8 @@ class _Conversation:
                     return _INTERRUPTED
                 if self._error:
                     raise Failed(self._error)
-                if self._written or not self._another:
+                if self._relay is None or self._relay.done():
                     return 0
-                self._open = self._another = False
         return None
 
     def _read_and_listen(self) -> int | None:
@@ -260,7 +259,9 @@ class _Conversation:
         from app.text_input import TextDecoder, TextInputError
 
         self._to_read = False
-        decoder, data = TextDecoder(), b"?"
+        relay, decoder, data = self._relay, TextDecoder(), b"?"
+        if relay is None:
+            raise Unable  # it did not greet us
         poll = select.poll()
         poll.register(self._talk.socket.fileno(), select.POLLIN)
         poll.register(0, select.POLLIN)
@@ -277,29 +278,23 @@ class _Conversation:
                 raise Failed(str(error)) from None
             except OSError as error:
                 raise Failed(f"cannot read standard input: {error.strerror}") from None
-            if (code := self._tell(text)) is not None:
+            if (code := self._tell(relay, text)) is not None:
                 return code
-        self._written = True
-        if self._open:
+        relay.written = True
+        if relay.open:
             self._talk.send(self._talk.say("end"))
-        return None if self._open else 0
+        return None if relay.open else 0
 
-    def _tell(self, text: str) -> int | None:
-        """Put text into the context, and into others behind it where it is full; see `_listen`."""
-        from app.text_room import cut
-
-        while text:
-            if not self._open:
-                self._open, self._said = True, 0
+    def _tell(self, relay: Relay, text: str) -> int | None:
+        """Put text into the context, and into others behind it; the exit code where the daemon has ended it all."""
+        while text or relay.ending:
+            if relay.ending:
+                if (code := self._listen()) is not None:
+                    return code
+                continue
+            if not relay.open:
+                relay.begin()
                 self._talk.send(self._opening())
-            place = cut(text, self._most - self._said, self._most)
-            piece, text = (text, "") if place is None else (text[:place], text[place:])
-            self._said += len(piece)
-            self._talk.send(self._text(piece))
-            if place is not None:
-                self._another = True
-                self._talk.send(self._talk.say("end"))
-                while self._open:
-                    if (code := self._listen()) is not None:
-                        return code
+            piece, text, full = relay.put(text)
+            self._talk.send(self._text(piece) + (self._talk.say("end") if full else b""))
         return None

@@ -177,9 +177,9 @@ def test_a_writer_may_think_for_longer_than_a_context_waits(
 
             async def thinks() -> AsyncIterator[str]:
                 for piece in pieces:
-                    await turn_until(lambda: not session._open)
+                    await turn_until(lambda: not session._relay.open)
                     yield piece
-                await turn_until(lambda: not session._open)
+                await turn_until(lambda: not session._relay.open)
 
             report = await session.run(thinks())
             frames = len("".join(pieces).replace(".", ""))

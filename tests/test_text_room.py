@@ -1,10 +1,10 @@
-"""Where a text is cut that is longer than one context may have."""
+"""A text that is longer than one context may have, or takes longer to come than one waits."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.text_room import cut
+from app.text_room import Relay, cut
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,20 @@ from app.text_room import cut
 )
 def test_cut(text: str, room: int, place: int | None) -> None:
     assert cut(text, room, 100) == place
+
+
+def test_a_full_context_hands_the_text_on_and_one_that_was_left_alone_too() -> None:
+    relay = Relay(20)
+    relay.begin()
+    assert relay.put("One. Two.") == ("One. Two.", "", False)
+    assert relay.put("Three. Four. Five.") == ("Three. ", "Four. Five.", True)
+    assert relay.ending
+    assert not relay.done()
+    assert not relay.open
+    relay.begin()
+    assert relay.put("Four. Five.") == ("Four. Five.", "", False)
+    relay.ending = True
+    assert not relay.done()
+    relay.begin()
+    relay.written = True
+    assert relay.done()
