@@ -75,7 +75,7 @@ class TextFrontEnd:
 
             self._words = WordPieces(self._symbols, self._reading)
         self._cleaner = Cleaner(tokenizer.control_strings)
-        self._lines = Lines() if normalize else None
+        self._lines = Lines(closes=pronouncer is not None) if normalize else None
         self._segmenter = Segmenter(replace(bounds, forward=self._words is not None))
 
     @classmethod

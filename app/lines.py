@@ -29,6 +29,7 @@ _NO_LINE_OF_WORDS: Final = re.compile(r"#|```|~~~|\|")
 _LISTED: Final = re.compile(r"(?:[-*+\u2022\u2013\u2014]|#{1,6}|\d{1,3}[.)])\Z")
 _RULE_OR_FENCE: Final = re.compile(r"[-=*_~]{3,}\Z|```|~~~")
 _HYPHENED: Final = re.compile(r"[^\W\d_]-\Z")
+_OPEN_ENDS: Final = frozenset(",;:")
 _CLOSERS: Final = "\"'\u201d\u2019\u00bb)]*_`"
 _OPENERS: Final = "\"'\u201c\u2018\u00ab([*_`"
 
@@ -36,7 +37,10 @@ _OPENERS: Final = "\"'\u201c\u2018\u00ab([*_`"
 class Lines:
     """Looks at the line breaks of one stream."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, closes: bool = False) -> None:
+        """`closes`: where an utterance ends behind a comma or a colon because a paragraph does, or a list begins, it
+        gets a full stop, for voices to which a comma is the pause within a sentence."""
+        self._closes = closes
         self._restart()
 
     def _restart(self) -> None:
@@ -62,6 +66,7 @@ class Lines:
         while (place := text.find("\n", done)) >= 0:
             self._line = _shortened(self._line + text[done:place])
             if text.startswith("\n", place + 1):
+                changes += self._closed(place)
                 done = place + 2
                 self._line, self._ended, self._wrapped = "", False, False
                 continue
@@ -80,10 +85,9 @@ class Lines:
         """What is to be changed at the break at `place`; the next line's words begin at `begins`, with `word`."""
         depth, next_depth = _depth(self._line), begins - place - 1
         if depth and not next_depth:
-            return [(place, place, "\n")]
-        listed = _LISTED.match(word)
-        if listed or not word or bool(depth) != bool(next_depth):
-            return []
+            return [*self._closed(place), (place, place, "\n")]
+        if _LISTED.match(word) or not word or (next_depth and not depth):
+            return self._closed(place)
         changes = []
         if self._may_end():
             self._ended = self._ends_before(word)
@@ -94,7 +98,11 @@ class Lines:
 
     def _matters(self) -> bool:
         """Whether the next word decides about the line's break."""
-        return self._line.startswith(">") or self._may_end()
+        return self._line.startswith(">") or bool(self._closed(0)) or self._may_end()
+
+    def _closed(self, place: int) -> list[tuple[int, int, str]]:
+        """The full stop at `place`, where the line's end is the end of its utterance."""
+        return [(place, place, ".")] * (self._closes and self._line[-1:] in _OPEN_ENDS)
 
     def _may_end(self) -> bool:
         """Whether the line is one of words, without a mark at its end."""

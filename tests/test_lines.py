@@ -45,8 +45,15 @@ WRITING = st.lists(
 ).map("".join)
 
 
-def read(*pieces: str) -> SpannedText:
-    cleaner, lines = Cleaner(), Lines()
+class Loud:
+    """Pronounces by spelling as it is written."""
+
+    def pronounce(self, text: str, *, whole: bool = True) -> str:
+        return text
+
+
+def read(*pieces: str, closes: bool = False) -> SpannedText:
+    cleaner, lines = Cleaner(), Lines(closes=closes)
     found = SpannedText.of("")
     for piece in pieces:
         found += lines.feed(cleaner.feed(piece))
@@ -86,12 +93,32 @@ def test_lines(written: str, meant: str) -> None:
     assert read(*written).text == meant
 
 
-@given(WRITING, st.lists(st.integers(0, 120), max_size=6))
-def test_any_cutting_gives_the_same_lines(text: str, cuts: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Hi Anna,\n\nthank you.", "Hi Anna,.\n\nthank you."),
+        ("To buy:\n- milk,\n- bread;\n\nDone.", "To buy:.\n- milk,.\n- bread;.\n\nDone."),
+        ("John wrote:\n> I come,\n> she said:\nNo.", "John wrote:.\n> I come,\nshe said:.\n\nNo."),
+        ("One, two,\nthree, four:\nfive,", "One, two,\nthree, four:\nfive,"),
+    ],
+)
+def test_a_paragraph_or_item_that_ends_with_a_comma_is_closed(written: str, meant: str) -> None:
+    assert read(written, closes=True).text == read(*written, closes=True).text == meant
+
+
+def test_a_voice_that_reads_phones_closes_a_salutation() -> None:
+    front_end = TextFrontEnd(TEXT, pronouncer=Loud())
+    pieces = [*front_end.feed("Hi Anna,\n\nthank you for all of it, Bob"), *front_end.finish()]
+    assert [piece.text for piece in pieces] == ["Hi Anna.", "thank you for all of it, Bob."]
+
+
+@given(WRITING, st.lists(st.integers(0, 120), max_size=6), st.booleans())
+def test_any_cutting_gives_the_same_lines(text: str, cuts: list[int], closes: bool) -> None:
     places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
-    whole, parts = read(text), read(*(text[a:b] for a, b in itertools.pairwise(places)))
+    whole = read(text, closes=closes)
+    parts = read(*(text[a:b] for a, b in itertools.pairwise(places)), closes=closes)
     assert (parts.text, list(parts.offsets)) == (whole.text, list(whole.offsets))
-    assert read(*text).text == whole.text
+    assert read(*text, closes=closes).text == whole.text
     assert list(whole.offsets) == sorted(whole.offsets)
 
 
