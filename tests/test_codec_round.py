@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.chunk_policy import Costs
-from engines.codec_round import CodecPolicy, Round
+from engines.codec_round import Block, CodecPolicy, Round
 from engines.pacing import slack_ms
 
 COSTS = Costs(frame_ms=80.0, step_ms=5.0, codec_call_ms=2.0, codec_frame_ms=2.0)
@@ -51,7 +51,15 @@ def test_too_late_a_little_and_in_the_long_run_what_keeps_pace(late_for_ms: floa
 def test_neighbours_go_along_where_calls_are_dear() -> None:
     dear = Costs(frame_ms=80.0, step_ms=5.0, codec_call_ms=20.0, codec_frame_ms=0.5)
     assert len(a_round(dict.fromkeys(range(8), 90.0), costs=dear, policy=POLICY).block(3, 0.0).slots) > 1
+    assert a_round(dict.fromkeys(range(3), 90.0), costs=dear, policy=POLICY).block(1, 0.0).slots == range(3)
     assert len(a_round(dict.fromkeys(range(8), 500.0), policy=SINGLY).block(3, 0.0).slots) == 1
+
+
+def test_where_all_would_get_crumbs_the_first_take_what_is_in_time_for_them() -> None:
+    """A frame of each of four takes 38 of the 40 ms that one of them has; a block worth its call would take 54."""
+    dear, policy = Costs(frame_ms=80.0, step_ms=5.0, codec_call_ms=30.0, codec_frame_ms=2.0), CodecPolicy(call_ms=100.0)
+    block = a_round({0: 60.0, 1: 80.0, 2: 40.0, 3: 80.0, 4: 200.0}, costs=dear, policy=policy).block(0, 0.0)
+    assert block == Block(range(4), 1, late=False)
 
 
 @given(

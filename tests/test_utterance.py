@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +42,7 @@ def make(
 
 def test_whole_text_is_all_in_the_prompt() -> None:
     utterance = make(Layout.WHOLE)
+    assert not utterance.empty
     utterance.feed((30, 31))
     assert not utterance.ready
     utterance.feed((32,))
@@ -148,6 +150,23 @@ def test_who_is_lost_has_not_left_before_it_is_judged() -> None:
     utterance.judge(heard=True)
     assert utterance.left
     assert utterance.stopping == Stop(End.LIMIT, runaway=True)
+
+
+def test_who_is_begun_again_is_as_if_it_had_said_nothing() -> None:
+    """Also where the talker had come to its end."""
+    utterance = make()
+    utterance.feed((30, 31))
+    utterance.take_prompt_ids()
+    utterance.frames.write_nowait(np.zeros((2, 3), dtype=np.int32))
+    utterance.progress.frames = 2
+    utterance.talker_left(Stop(End.END))
+    utterance.lose()
+    utterance.judge(heard=False)
+    assert utterance.again
+    assert utterance.begin_again()
+    assert (utterance.attempt, utterance.lost, utterance.again, utterance.talker_end) == (1, False, False, None)
+    assert (utterance.frames.used, utterance.progress.frames) == (0, 0)
+    assert utterance.take_prompt_ids() == (30,)
 
 
 @pytest.mark.parametrize("heard", [True, False])
