@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections.abc import Callable
+from typing import TypeVar
 
 from engines.worker import Worker
 
 SOON = 10.0
+T = TypeVar("T")
+
+
+class Bell(threading.Condition):
+    """Tells when somebody waits for it, and for how long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: queue.Queue[float | None] = queue.Queue()
+
+    def wait_for(self, predicate: Callable[[], T], timeout: float | None = None) -> T:
+        self.waits.put(timeout)
+        return super().wait_for(predicate, timeout)
 
 
 class Script:
@@ -67,3 +82,17 @@ def test_a_worker_that_was_stopped_never_starts() -> None:
     script.worker.stop()
     script.worker.start()
     assert not script.worker.started
+
+
+def test_it_rests_as_long_as_its_tick_says_and_ends_at_once_when_stopped() -> None:
+    script, bell = Script(), Bell()
+    script.worker._bell = bell
+    for answer in (0.0, 0.001, 0.0, None):
+        script.answers.put(answer)
+    script.worker.start()
+    assert [bell.waits.get(timeout=SOON) for _ in range(2)] == [0.001, None]
+    script.worker.stop()
+    script.worker._thread.join(SOON)
+    assert not script.worker._thread.is_alive()
+    assert bell.waits.empty()
+    assert [script.asked.acquire(blocking=False) for _ in range(5)] == [True] * 4 + [False]
