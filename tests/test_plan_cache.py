@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from engines.plan_files import Plan, plans, read_plan_set
+from export import plan_cache
 from export.errors import BuildError
 from export.plan_cache import GUESS_S, GUESS_S_PER_MB, BuildRecord, PlanCache
 from export.plan_progress import StoppedError
@@ -67,16 +68,40 @@ def test_a_plan_is_published_whole_over_an_old_one(tmp_path: Path) -> None:
         assert [path.name for path in tmp_path.iterdir()] == ["name"]
 
 
+def test_a_plan_is_on_the_disk_before_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that was renamed and not written is what a power cut leaves otherwise."""
+    cache, written = PlanCache(tmp_path / "somebody" / "plans"), list[tuple[str, bool]]()
+    monkeypatch.setattr(plan_cache, "_to_disk", lambda path: written.append((path.name, (cache.folder / "a").exists())))
+    with cache.workshop() as scratch:
+        made = scratch / "plan"
+        made.mkdir()
+        (made / "engine").write_bytes(b"one")
+        cache.publish(made, "a")
+    assert written == [("engine", False), ("plan", False), ("plans", True)]
+
+
+def test_what_failed_is_known_until_a_build_succeeds(tmp_path: Path) -> None:
+    cache = PlanCache(tmp_path)
+    assert cache.failure("a") is None
+    cache.remember_failure("a", "out of memory")
+    assert (cache.failure("a"), cache.failure("b")) == ("out of memory", None)
+    folder = write_plan(tmp_path)
+    cache.remove_replaced(Plan(folder, read_plan_set(folder)))
+    assert cache.failure("a") is None
+
+
 def test_a_builder_that_dies_leaves_nothing_but_the_old_plan(tmp_path: Path) -> None:
     cache = PlanCache(tmp_path)
     (tmp_path / ".building.x").mkdir()
     (tmp_path / ".old.a").mkdir()
     (tmp_path / ".old.a" / "engine").write_bytes(b"old")  # it died between the two renames
-    (tmp_path / ".old.b").mkdir()
-    (tmp_path / "b").mkdir()
+    for name in (".old.b", "b"):  # or after them
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "engine").write_bytes(name.encode())
     with cache.alone(lambda: None, lambda: False):
         assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "a", "b"]
     assert (tmp_path / "a" / "engine").read_bytes() == b"old"
+    assert (tmp_path / "b" / "engine").read_bytes() == b"b"
 
 
 def test_what_a_new_plan_replaces(tmp_path: Path) -> None:
