@@ -11,6 +11,7 @@ from engines.contract import End, Layout, Pace, Sampling, SpeechRequest, Utteran
 from engines.costs import CostModel
 from engines.engine import EngineConfig
 from engines.errors import RequestError
+from engines.timing import Work
 from tests import fake_voice
 from tests.engine_rig import SAMPLES, SOON, Stage, gate, hear, spoken
 from tests.fake_voice import ASK
@@ -87,6 +88,35 @@ def test_who_leaves_at_once_makes_room_at_once() -> None:
         last = stage.say(3)
         go_on.set()
         assert [hear(utterance)[1].frames for utterance in (first, silent, last)] == [5, 0, 3]
+
+
+def test_times_are_what_runs_took() -> None:
+    """By a clock that only runs move: 10 ms each of the talker's, 5 ms of the codec's."""
+    now_ms, frame, codec = [0.0], fake_voice.frame_runner(), fake_voice.codec_runner()
+
+    def passes(ms: float) -> None:
+        now_ms[0] += ms
+
+    frame.hook, codec.hook = (lambda: passes(10.0)), (lambda: passes(5.0))
+    config = EngineConfig(slots=1, async_scheduling=False)
+    engine = fake_voice.engine(fake_voice.bundle(), frame, codec, config, lambda: now_ms[0] / 1000.0)
+    talking, decoding = engine._loops
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "_begin", lambda: None)  # no threads: whose turn it is, is said here
+        utterance = engine.start(SpeechRequest())
+    utterance.feed((ASK + 9,))
+    utterance.end_of_text()
+    passes(500.0)
+    for loop in (talking, talking, decoding):
+        loop.tick()
+    done, told = utterance.progress, engine.statistics()
+    assert [done.waited_ms, done.prefill_ms, done.talker_ms] == pytest.approx([500.0, 10.0, 30.0])
+    assert [done.first_audio_ms, done.codec_ms] == pytest.approx([535.0, 5.0])
+    assert told.step_ms == pytest.approx(19.0), "the first tick, 20 ms with its prompt, and a tenth of the next"
+    assert [(one.work, one.amount) for one in engine.timeline()] == [
+        (Work.WAIT, 0), (Work.PREFILL, 11), (Work.STEP, 1), (Work.STEP, 1), (Work.CODEC, 3),
+    ]  # fmt: skip
+    engine.close()
 
 
 def test_too_much_text_is_refused_by_its_bound() -> None:

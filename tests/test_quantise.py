@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from export.quantise import block_size, blocks, pack, packed_shape, scales, unpack
+from export.quantise import (
+    block_size,
+    blocks,
+    pack,
+    pack_signed,
+    packed_shape,
+    positive_scales,
+    scales,
+    unpack,
+    unpack_signed,
+)
 
 
 @given(st.sampled_from([4, 8]), st.integers(1, 4096))
@@ -45,3 +55,20 @@ def test_integers_come_back_exactly(bits: int) -> None:
 def test_a_block_of_zeros_stays_zero() -> None:
     matrix = np.zeros((2, 32), np.float32)
     assert (unpack(pack(matrix, 4), scales(matrix, 4), 4, 32) == 0).all()
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_signed_integers_reach_both_ends_of_their_range(bits: int) -> None:
+    half = 2 ** (bits - 1)
+    matrix = np.random.default_rng(0).integers(-half, half, (4, 512)).astype(np.float32) * 0.25
+    matrix[:, 0::256], matrix[:, 1::256] = -half * 0.25, (half - 1) * 0.25
+    scale = np.full((4, 2), 0.25, np.float32)
+    np.testing.assert_array_equal(positive_scales(matrix, bits, 2), scale)
+    np.testing.assert_array_equal(unpack_signed(pack_signed(matrix, scale, bits), scale, bits), matrix)
+    beyond = unpack_signed(pack_signed(2 * matrix, scale, bits), scale, bits)
+    np.testing.assert_array_equal(beyond, (2 * matrix).clip(-half * 0.25, (half - 1) * 0.25))
+
+
+def test_a_positive_scale_is_that_of_the_end_that_is_tighter() -> None:
+    rows = np.array([[7, -3], [3, -8], [14, -8], [7, -16], [0, 0]], np.float32)
+    assert positive_scales(rows, 4, 1)[:, 0].tolist() == [1, 1, 2, 2, 1]
