@@ -12,6 +12,7 @@ import pytest
 from export.exporter import export_checkpoint
 from tests.cli_rig import Speak
 from tests.engine_rig import Stage
+from tests.host_races import no_races
 from tests.service_manager import Manager
 from tests.tensorrt_rig import Plans, Voice, write_voice
 from tests.tiny_checkpoint import write_checkpoint
@@ -57,6 +58,13 @@ def voice(tmp_path_factory: pytest.TempPathFactory) -> Voice:
 def plans(voice: Voice, tmp_path_factory: pytest.TempPathFactory) -> Plans:
     """Its plans."""
     return Plans(voice, tmp_path_factory)
+
+
+@pytest.fixture
+def races() -> Iterator[list[str]]:
+    """What stand-ins for a GPU find to be touched in no order, which must be nothing in the end."""
+    with no_races() as found:
+        yield found
 
 
 @pytest.fixture

@@ -2,8 +2,9 @@
 
 Purpose: drive the TensorRT side of the engine for real, with the same graphs, through the same two borders, and note
 every call. Work put on a stream is done as early as it may be (at once), or as late as it may be (when somebody waits
-for it): whoever passes both relies on nothing but the order of streams and events. Touching memory that was not
-allocated is an error, and so is allocating when set-up is over.
+for it): whoever passes both relies on nothing but the order of streams and events. What lies between the two is looked
+at by `tests.stream_races`, which is told who reads and writes what. Touching memory that was not allocated is an error,
+and so is allocating when set-up is over.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy.typing as npt
 
 from engines.cuda_api import CudaApi, DeviceInfo, Event, HostMemory, Sequence, Stream
 from engines.errors import DeviceLostError
+from tests.stream_races import Moment, Races, Region
 
 ALIGNMENT = 256
 POISON = 0xCB
@@ -32,6 +34,7 @@ class Work:
     """One thing on a stream."""
 
     act: Callable[[], None]
+    what: str = ""
     ticket: int = 0
     """What is done with it, where it records an event."""
     after: int = 0
@@ -70,7 +73,10 @@ class FakeCuda(CudaApi):
         self._buffers: list[npt.NDArray[np.uint8]] = []
         self._starts: list[int] = []
         self._sizes: dict[int, int] = {}
-        self._streams: dict[int, deque[Work]] = defaultdict(deque)
+        self._streams: dict[int, deque[tuple[Work, Moment]]] = defaultdict(deque)
+        self._races = Races()
+        self._now: Moment | None = None
+        """When what is being done is done."""
         self._recordings: dict[int, Recording] = {}
         self._sequences: dict[int, Recording] = {}
         self._tickets = itertools.count(1)
@@ -98,7 +104,7 @@ class FakeCuda(CudaApi):
 
     def upload(self, to: int, source: int, size_bytes: int) -> None:
         self._note("upload")
-        self.check(to, size_bytes)
+        self._host_touches(to, size_bytes, writes=True)
         ctypes.memmove(to, source, size_bytes)
 
     def begin_recording(self, stream: Stream) -> None:
@@ -149,54 +155,71 @@ class FakeCuda(CudaApi):
         width: int, rows: int, blocks: int, stream: Stream,
     ) -> None:  # fmt: skip
         def act() -> None:
+            self.touch(Region(source, width, rows, source_pitch, blocks, source_rows * source_pitch), writes=False)
+            self.touch(Region(to, width, rows, to_pitch, blocks, to_rows * to_pitch), writes=True)
             for block in range(blocks):
                 for row in range(rows):
                     there = to + (block * to_rows + row) * to_pitch
                     here = source + (block * source_rows + row) * source_pitch
-                    self.check(there, width)
-                    self.check(here, width)
                     ctypes.memmove(there, here, width)
 
         self._note("copy", stream, about=(to, source, width))
-        self._put(stream, Work(act))
+        self._put(stream, Work(act, "a copy"))
 
     def clear(self, address: int, size_bytes: int, stream: Stream) -> None:
         def act() -> None:
-            self.check(address, size_bytes)
+            self.touch(Region(address, size_bytes), writes=True)
             ctypes.memset(address, 0, size_bytes)
 
         self._note("clear", stream)
-        self._put(stream, Work(act))
+        self._put(stream, Work(act, "a clear"))
 
     def record(self, event: Event, stream: Stream) -> None:
         self._note("record", stream, event)
         with self._lock:
             ticket = next(self._tickets)
             self._recorded[event], self._where[ticket] = ticket, stream
+            self._races.record(event, stream)
             self._put(stream, Work(lambda: None, ticket=ticket))
 
     def wait(self, stream: Stream, event: Event) -> None:
         self._note("wait", stream, event)
-        self._put(stream, Work(lambda: None, after=self._recorded.get(event, 0)))
+        with self._lock:
+            self._races.wait(stream, event)
+            self._put(stream, Work(lambda: None, after=self._recorded.get(event, 0)))
 
     def synchronize(self, event: Event) -> None:
         self._note("synchronize", event=event)
         with self._lock:
             self._finish(self._recorded.get(event, 0))
+            self._races.synchronize(event)
 
     # -- for the engines, and for tests -----------------------------------------------------------------------------
 
     def put(self, stream: Stream, what: str, act: Callable[[], None], *about: Any) -> None:
         """One more thing on a stream."""
         self._note(what, stream, about=about)
-        self._put(stream, Work(act))
+        self._put(stream, Work(act, f"a run of {what}"))
 
-    def check(self, address: int, size_bytes: int) -> None:
-        """Whether memory was allocated here."""
+    def touch(self, region: Region, *, writes: bool) -> None:
+        """What is being done reads or writes memory."""
+        assert self._now is not None
+        start = self.check(region.start, region.width)
+        assert region.last == region.start or start == self.check(region.last, region.width)
+        self._races.touch(start, region, self._now, writes=writes)
+
+    def host_touches(self, array: npt.NDArray[Any], writes: bool) -> None:
+        """The host reads or writes memory that it shares with the device."""
+        low, high = np.lib.array_utils.byte_bounds(array)
+        self._host_touches(low, high - low, writes=writes)
+
+    def check(self, address: int, size_bytes: int) -> int:
+        """Whether memory was allocated here; where it begins."""
         index = bisect.bisect_right(self._starts, address) - 1
         start = self._starts[index] if index >= 0 else 0
         assert index >= 0, "memory that nobody allocated"
         assert address + size_bytes <= start + self._sizes[start], "memory beyond what was allocated"
+        return start
 
     @property
     def recording(self) -> bool:
@@ -224,14 +247,19 @@ class FakeCuda(CudaApi):
         self._buffers.append(raw)
         bisect.insort(self._starts, address)
         self._sizes[address] = size_bytes
+        self._races.buffer(address, size_bytes)
         return address
+
+    def _host_touches(self, address: int, size_bytes: int, *, writes: bool) -> None:
+        start = self.check(address, size_bytes)
+        self._races.host_touches(start, Region(address, size_bytes), writes=writes)
 
     def _put(self, stream: int, work: Work) -> None:
         with self._lock:
             if stream in self._recordings:
                 self._recordings[stream].works.append(work)
                 return
-            self._streams[stream].append(work)
+            self._streams[stream].append((work, self._races.enqueue(stream, work.what)))
             if self._eager:
                 self._drain(stream, lambda: False)
 
@@ -239,6 +267,7 @@ class FakeCuda(CudaApi):
         with self._lock:
             for stream in list(self._streams):
                 self._drain(stream, lambda: False)
+            self._races.synchronize_all()
 
     def _finish(self, ticket: int) -> None:
         if ticket and ticket not in self._done:
@@ -247,7 +276,9 @@ class FakeCuda(CudaApi):
     def _drain(self, stream: int, enough: Callable[[], bool]) -> None:
         queue = self._streams[stream]
         while queue and not enough():
-            work = queue.popleft()
+            work, moment = queue.popleft()
             self._finish(work.after)
+            self._now = moment
             work.act()
+            self._now = None
             self._done.add(work.ticket)

@@ -21,6 +21,7 @@ from engines.plan_files import Plan
 from engines.plan_set import PlanGraph, open_shapes
 from engines.tensorrt_contract import profile_of
 from tests.fake_cuda import FakeCuda
+from tests.stream_races import Region
 
 SCRATCH_BYTES = 512
 
@@ -52,14 +53,14 @@ class FakeEngine:
 
     def context(self, scratch: int, sizes: Mapping[str, int], stream: Stream) -> FakeContext:
         self.cuda.check(scratch, SCRATCH_BYTES)
-        return FakeContext(self, profile_of(self.graph, sizes), sizes)
+        return FakeContext(self, scratch, profile_of(self.graph, sizes), sizes)
 
 
 class FakeContext:
     """One use of a graph."""
 
-    def __init__(self, engine: FakeEngine, profile: int, sizes: Mapping[str, int]) -> None:
-        self._engine, self._profile = engine, profile
+    def __init__(self, engine: FakeEngine, scratch: int, profile: int, sizes: Mapping[str, int]) -> None:
+        self._engine, self._scratch, self._profile = engine, scratch, profile
         self._addresses: dict[str, int] = {}
         self._shapes = {name: tuple(value.shape) for name, value in engine.inputs.items()}
         self.resize(sizes)
@@ -82,17 +83,18 @@ class FakeContext:
         self._engine.cuda.put(stream, self._engine.graph.role, lambda: self._run(addresses, shapes), self._slots)
 
     def _run(self, addresses: dict[str, int], shapes: dict[str, tuple[int, ...]]) -> None:
+        self._engine.cuda.touch(Region(self._scratch, SCRATCH_BYTES), writes=True)
         given = {}
         for name, value in self._engine.inputs.items():
             kind = np.dtype(_KINDS[value.type])
-            given[name] = self._memory(addresses[name], shapes[name], kind).copy()
+            given[name] = self._memory(addresses[name], shapes[name], kind, writes=False).copy()
         for name, made in zip(self._engine.outputs, self._engine.session.run(None, given), strict=True):
-            self._memory(addresses[name], made.shape, made.dtype)[...] = made
+            self._memory(addresses[name], made.shape, made.dtype, writes=True)[...] = made
 
-    def _memory(self, address: int, shape: tuple[int, ...], kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    def _memory(self, address: int, shape: tuple[int, ...], kind: np.dtype[Any], *, writes: bool) -> npt.NDArray[Any]:
         size = int(np.prod(shape)) * kind.itemsize
         assert address % 8 == 0
-        self._engine.cuda.check(address, size)
+        self._engine.cuda.touch(Region(address, size), writes=writes)
         raw = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
         return raw.view(kind).reshape(shape)
 

@@ -20,6 +20,7 @@ from tests.fake_tensorrt import SCRATCH_BYTES, FakeLoader
 from tests.tensorrt_plan import write_plan
 
 SLOTS, MOST, LENGTH = 3, 5, 12
+pytestmark = pytest.mark.usefixtures("races")
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from tests.fake_cuda import FakeCuda
 BOOKS, SLOTS = 3, 2
 
 
+@pytest.mark.usefixtures("races")
 @pytest.mark.parametrize("eager", [True, False])
 @pytest.mark.parametrize("frames", [1, 3, 20])
 def test_the_codec_waits_for_the_run_that_made_the_last_frame(eager: bool, frames: int) -> None:

@@ -29,6 +29,8 @@ from tests.tensorrt_rig import (
     start,
 )
 
+pytestmark = pytest.mark.usefixtures("races")
+
 
 def test_every_slot_has_run_a_prompt_before_the_first_listener_comes(voice: Voice, plans: Plans) -> None:
     cuda = FakeCuda()

@@ -37,6 +37,8 @@ from tests.tensorrt_rig import (
     start,
 )
 
+pytestmark = pytest.mark.usefixtures("races")
+
 
 @pytest.fixture(scope="module")
 def alone(voice: Voice) -> dict[int, Said]:
