@@ -63,7 +63,7 @@ class TalkerStage(Protocol):
         ...
 
     def codes(self, slot: int) -> npt.NDArray[np.int64]:
-        """The slot's codes of the frame collected last, i64 [1, codebooks]; valid until the next one is collected."""
+        """The slot's codes of the frame collected last, i64 [1, codebooks]; valid until the next launch."""
         ...
 
     def prefill(self, slot: int, codec_rows: F32, text_rows: F32, *, last: bool) -> bool:

@@ -115,7 +115,7 @@ class TensorRtTalker:
         return row
 
     def codes(self, slot: int) -> npt.NDArray[np.int64]:
-        """The slot's codes of the frame collected last, i64 [1, codebooks]; valid until the next one is collected."""
+        """The slot's codes of the frame collected last, i64 [1, codebooks]; valid until the next launch."""
         return self._codes[slot : slot + 1]
 
     # -- runs -----------------------------------------------------------------------------------------------------
