@@ -9,7 +9,7 @@ the networks    frame_graph, stack, sampler, codec_graph, codec_transformer, in 
 for TensorRT    tensorrt (the set of graphs), stepped_graph, lowering_tensorrt, attention_tensorrt, tensorrt_rules,
                 tensorrt_files; lowering_cuda is ONNX Runtime's on CUDA
 narrow weights  quantise, rounding, stored_rounding; measured by quality_gate, quality, full_voice, probe_graph,
-                probe_speech, probe_texts
+                probe_speech, probe_texts, ort_session
 a plan          plan_build (the order), plan_choice, plan_profile, plan_cache, plan_check, plan_machine, plan_progress;
                 build_door, tensorrt_builder, tensorrt_trouble, cuda_device (the borders)
 a voice         train, the only place that may import torch

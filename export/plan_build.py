@@ -32,11 +32,11 @@ from engines.step_names import StepTables
 from export.build_door import EngineBuilder, EngineOrder, Gpu, Session
 from export.checkpoint import TensorFile
 from export.errors import BuildError, ExportError
+from export.ort_session import OrtSession
 from export.placing import checksum
 from export.plan_cache import BuildRecord, PlanCache
 from export.plan_check import Side, make_probe, rows_needed, verify
 from export.plan_choice import PlanWish, choose, down_word, find_checkpoint, workspace_bytes
-from export.plan_machine import OrtSession
 from export.plan_profile import open_inputs, open_ranges, profile_shapes
 from export.plan_progress import BuildProgress, BuildState
 from export.probe_texts import probe_ids

@@ -24,7 +24,7 @@ from export.checkpoint import TensorFile
 from export.errors import BuildError
 from export.frame_graph import CODEC_EMBEDDING
 from export.lowering import Precision
-from export.plan_machine import runs_in_onnxruntime
+from export.ort_session import runs_in_onnxruntime
 from export.tensorrt import FrameShape, TensorRtChoice
 
 FIRST_VERSIONS: Final = {AttentionForm.IN_PLACE: (10, 15), AttentionForm.ROWS: (10, 3)}

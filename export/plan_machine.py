@@ -10,48 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime as ort
 from safetensors.numpy import load_file
 
 from engines.manifest import CodecInputs, CodecOutputs, FrameInputs, FrameOutputs, StackSpec, StateSpec
 from engines.step_names import StepInputs, StepOutputs, StepTables, TalkerStepOutputs
 from export.attention_tensorrt import AttentionForm
 from export.build_door import Session, Values
-from export.lowering_tensorrt import OPSETS
 from export.tensorrt import FrameShape, Role, TensorRtChoice
-
-LARGEST_OPSET: Final = 23 if tuple(map(int, ort.__version__.split(".")[:2])) < (1, 24) else 24
-"""That this ONNX Runtime runs; 1.23, the last for Python 3.10, ends before the in-place form's."""
-
-
-def runs_in_onnxruntime(form: AttentionForm) -> bool:
-    """Whether graphs of this form can be run here, to measure or to verify."""
-    return OPSETS[form] <= LARGEST_OPSET
-
-
-class OrtSession:
-    """One graph run by ONNX Runtime on the CPU."""
-
-    def __init__(self, path: Path, threads: int = 0, *, literally: bool = False) -> None:
-        """`threads`: 0 takes all cores. `literally`: node by node; otherwise products of quantised matrices are fused
-        into kernels of ONNX Runtime's own, which narrow more than the graph says."""
-        options = ort.SessionOptions()
-        options.log_severity_level = 3
-        options.intra_op_num_threads = threads
-        if literally:
-            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        self._session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        self._inputs = {value.name for value in self._session.get_inputs()}
-        self._outputs = [value.name for value in self._session.get_outputs()]
-
-    def run(self, values: Values) -> Values:
-        """All outputs by name."""
-        taken = {name: value for name, value in values.items() if name in self._inputs}
-        return dict(zip(self._outputs, self._session.run(self._outputs, taken), strict=True))
 
 
 @dataclass(kw_only=True)

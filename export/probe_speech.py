@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.manifest import FrameInputs, FrameOutputs, Manifest, StageSampling
+from export.build_door import Session, Values
 from export.sampler import NEVER
 
 FRAMES_PER_TEXT: Final = 48
@@ -22,7 +23,6 @@ SEED: Final = 20261120
 
 Floats = npt.NDArray[np.float32]
 Codes = npt.NDArray[np.int64]
-Values = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Spoken:
 
 
 def speak(
-    session: Any, manifest: Manifest, prompts: Sequence[tuple[Floats, Floats]], pad: Floats,
+    session: Session, manifest: Manifest, prompts: Sequence[tuple[Floats, Floats]], pad: Floats,
     advance: Callable[[int], None],
 ) -> list[Spoken]:  # fmt: skip
     """Sample codes for every prompt (`prompt_rows`) by the voice's own sampling defaults, with always the same noise.
@@ -83,7 +83,7 @@ def _until_its_end(
 class _Speech:
     """Runs of a frame graph, whose caches have `positions` rows."""
 
-    def __init__(self, session: Any, manifest: Manifest, positions: int) -> None:
+    def __init__(self, session: Session, manifest: Manifest, positions: int) -> None:
         self._session, self._manifest, self._positions = session, manifest, positions
 
     def read(self, index: int, codec_rows: Floats, text_rows: Floats) -> Values:
@@ -91,8 +91,7 @@ class _Speech:
         stack = self._manifest.talker
         cache = np.zeros((1, stack.kv_heads, self._positions, stack.head_dim), np.float32)
         layers = range(stack.layers)
-        return run(
-            self._session,
+        return self._session.run(
             {
                 **{FrameInputs.past_key(layer): cache for layer in layers},
                 **{FrameInputs.past_value(layer): cache for layer in layers},
@@ -106,8 +105,7 @@ class _Speech:
     def step(self, frame: int, lengths: npt.NDArray[np.int32], before: Values, pad: Floats) -> Values:
         """Outputs of the next frame of all texts, their pasts being `lengths` rows long with this one's."""
         texts, layers = len(lengths), range(self._manifest.talker.layers)
-        return run(
-            self._session,
+        return self._session.run(
             {
                 **{FrameInputs.past_key(layer): before[FrameOutputs.present_key(layer)] for layer in layers},
                 **{FrameInputs.past_value(layer): before[FrameOutputs.present_value(layer)] for layer in layers},
@@ -155,11 +153,3 @@ def prompt_rows(
     text_ids = [*[text.pad] * len(head), text.bos, *ids, text.eos, text.pad]
     bare = np.zeros((len(text.role), codec.shape[1]), np.float32)
     return np.concatenate([bare, codec[codec_ids]]), table[[*text.role, *text_ids]].astype(np.float32)
-
-
-def run(session: Any, values: Values, names: list[str] | None = None) -> Values:
-    """Outputs of a session by name, all or those named. Takes more than it reads."""
-    read = {value.name for value in session.get_inputs()}
-    values = {name: value for name, value in values.items() if name in read}
-    names = names or [value.name for value in session.get_outputs()]
-    return dict(zip(names, session.run(names, values), strict=True))

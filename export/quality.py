@@ -12,11 +12,12 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime as ort
 
 from engines.manifest import CodebookQuality, FrameInputs, Manifest, Quality
+from export.build_door import Values
+from export.ort_session import OrtSession
 from export.probe_graph import CODES, FIRST_ROW, MOMENTS, PREDICTOR_LOGITS, TALKER_LOGITS
-from export.probe_speech import Floats, Spoken, Values, prompt_rows, run, runs_to_speak, speak
+from export.probe_speech import Floats, Spoken, prompt_rows, runs_to_speak, speak
 from export.progress import Progress, Unit
 
 MOST_DIVERGENCE: Final = 0.05
@@ -37,13 +38,8 @@ class Prober:
         """`literally`: run the graphs node by node, for those that another runtime is to run."""
         self._folder, self._manifest, self._progress, self._literally = folder, manifest, progress, literally
 
-    def _session(self, name: str) -> Any:
-        options = ort.SessionOptions()
-        options.log_severity_level = 3
-        options.enable_cpu_mem_arena = False  # it takes room by powers of two, and gives none back
-        if self._literally:
-            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        return ort.InferenceSession(self._folder / name, options, providers=["CPUExecutionProvider"])
+    def _session(self, name: str) -> OrtSession:
+        return OrtSession(self._folder / name, literally=self._literally, sparing=True)
 
     def speak(self, texts: list[tuple[int, ...]], table: npt.NDArray[Any], codec: Floats) -> list[Spoken]:
         """Codes for every text, which `export.probe_speech` samples."""
@@ -57,7 +53,7 @@ class Prober:
         advance = self._progress.stage("comparing", len(spoken), Unit.RUNS)
         session, made = self._session(PROBE_FILE), []
         for one in spoken:
-            outputs = run(session, forced(one))
+            outputs = session.run(forced(one))
             made.append((outputs[TALKER_LOGITS], outputs[PREDICTOR_LOGITS]))
             advance(1)
         codes, eos = self._manifest.frame.codebook_size, self._manifest.codec_ids.eos
@@ -71,13 +67,13 @@ class Prober:
         From `moments.onnx`; a few matrices at a time, so that memory stays within `MOMENTS_BYTES` beside the sums.
         """
         session = self._session(MOMENTS_FILE)
-        shapes = {value.name: value.shape for value in session.get_outputs() if value.name.startswith(MOMENTS)}
-        cut = portions({name: 4 * shape[0] ** 2 for name, shape in shapes.items()}, MOMENTS_BYTES)
+        inputs = {name: int(shape[0]) for name, shape in session.outputs.items() if name.startswith(MOMENTS)}
+        cut = portions({name: 4 * count**2 for name, count in inputs.items()}, MOMENTS_BYTES)
         advance = self._progress.stage("learning", len(cut) * len(spoken), Unit.RUNS)
         sums: Moments = {}
         for names in cut:
             for one in spoken:
-                for name, value in run(session, forced(one), names).items():
+                for name, value in session.run(forced(one), names).items():
                     if (key := name.removeprefix(MOMENTS)) in sums:
                         sums[key] += value
                     else:

@@ -20,8 +20,8 @@ from export.bundle_manifest import MAX_POSITIONS, graph_top_k
 from export.config import read_generation_config, read_model_config
 from export.errors import ExportError
 from export.full_voice import FullVoice, full_voice
+from export.ort_session import LARGEST_OPSET, runs_in_onnxruntime
 from export.placing import aside, check_target, into_place
-from export.plan_machine import LARGEST_OPSET, runs_in_onnxruntime
 from export.progress import Progress, Silent
 from export.quality import PROBE_FILE, Prober, measure
 from export.quality_gate import judge

@@ -13,7 +13,7 @@ from pathlib import Path
 from engines.plan_set import PlanGraph
 from export.build_door import EngineOrder, Gpu, Values
 from export.errors import BuildError
-from export.plan_machine import OrtSession
+from export.ort_session import OrtSession
 from export.plan_progress import StoppedError
 from export.tensorrt_trouble import why_failed
 

@@ -15,8 +15,9 @@ from export.attention_tensorrt import AttentionForm
 from export.build_door import Session
 from export.build_door import Values as Values  # noqa: PLC0414 - for the tests that use this machine
 from export.config import StackConfig
+from export.ort_session import OrtSession, runs_in_onnxruntime
 from export.plan_machine import CodecMachine as BareCodec
-from export.plan_machine import Dimensions, OrtSession, runs_in_onnxruntime
+from export.plan_machine import Dimensions
 from export.plan_machine import FrameRun as FrameRun  # noqa: PLC0414 - as above
 from export.plan_machine import Machine as BareMachine
 from export.tensorrt import WEIGHTS, Role, TensorRtChoice, TensorRtSource, build_tensorrt

@@ -14,8 +14,8 @@ from engines.plan_set import PlanSizes, Verification
 from export.attention_tensorrt import AttentionForm
 from export.build_door import Session, Values
 from export.lowering import Precision
+from export.ort_session import OrtSession
 from export.plan_check import FRAMES, Side, make_probe, rows_needed, verify
-from export.plan_machine import OrtSession
 from export.probe_texts import probe_ids
 from export.tensorrt import WEIGHTS, FrameShape, Role, TensorRtChoice, build_tensorrt, read_source
 from export.tensorrt_trouble import NO_GPU, why_failed

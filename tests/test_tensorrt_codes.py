@@ -20,7 +20,7 @@ from engines.talker import Talker
 from export.attention_tensorrt import AttentionForm
 from export.exporter import export_checkpoint
 from export.lowering import Precision
-from export.plan_machine import runs_in_onnxruntime
+from export.ort_session import runs_in_onnxruntime
 from export.probe_speech import prompt_rows
 from export.probe_texts import probe_ids
 from export.tensorrt import FrameShape, TensorRtChoice, TensorRtSource, read_source
