@@ -5,7 +5,8 @@ CUDA. Where to read what:
 
 commands        __main__, build_command, inspect_bundle; progress, stopping and errors are what they all tell
 a bundle        exporter (the order), config, checkpoint, text_side, bundle_manifest, payload, placing
-the networks    frame_graph, stack, sampler, codec_graph, codec_transformer, in the words of lowering; graph makes nodes
+the networks    frame_graph, stack, sampler, codec_graph, codec_transformer, attention, in the words of lowering; graph
+                makes the nodes
 for TensorRT    tensorrt (the set of graphs), stepped_graph, lowering_tensorrt, attention_tensorrt, tensorrt_rules,
                 tensorrt_files; lowering_cuda is ONNX Runtime's on CUDA
 narrow weights  quantise, rounding, stored_rounding; measured by quality_gate, quality, full_voice, probe_graph,

@@ -24,6 +24,7 @@ from typing import Final
 import numpy as np
 from onnx import TensorProto
 
+from export.attention import heads_first, length, mask, rotate, up_to
 from export.graph import GraphBuilder
 from export.lowering import Cache, Heads
 
@@ -66,7 +67,7 @@ class TensorRtAttention:
     def run(self, q: str, k: str, v: str, heads: Heads, cache: Cache) -> tuple[str, str, str]:
         """Output f32 [B, S, heads * width], and the cache's key and value after, or the new rows (`ROWS`)."""
         q, k, v = (
-            self._heads_first(x, count, heads.width)
+            heads_first(self._g, x, count, heads.width)
             for x, count in ((q, heads.query), (k, heads.key_value), (v, heads.key_value))
         )
         if cache.first is not None:
@@ -84,37 +85,32 @@ class TensorRtAttention:
         value = self._g.op("Concat", cache.past_value, new_value, axis=2)
         return self._mix(q, key, value, where.mask, heads), new_key, new_value
 
-    def _heads_first(self, x: str, heads: int, width: int) -> str:
-        """[B, S, heads * width] -> [B, heads, S, width]."""
-        return self._g.op("Transpose", self._g.op("Reshape", x, self._g.ints(0, 0, heads, width)), perm=(0, 2, 1, 3))
-
     # -- caches that grow with the rows ---------------------------------------------------------------------------
 
     def _grow(self, q: str, k: str, v: str, heads: Heads, cache: Cache, first: int) -> tuple[str, str, str]:
         """All slots stand at the same position, known now: no buffer and, for one row, no mask."""
         g, last = self._g, first + cache.rows
         angles = (g.slice(cache.cosine, 0, first, last), g.slice(cache.sine, 0, first, last))
-        q, key, value = self._rotate(q, angles, heads), self._narrow(self._rotate(k, angles, heads)), self._narrow(v)
+        q, k = rotate(g, q, angles, heads.width), rotate(g, k, angles, heads.width)
+        key, value = self._narrow(k), self._narrow(v)
         if cache.past_key:
             key = g.op("Concat", cache.past_key, key, axis=2)
             value = g.op("Concat", cache.past_value, value, axis=2)
-        mask = ""
+        hides = ""
         if cache.rows > 1:
             hidden = np.arange(last)[None] > first + np.arange(cache.rows)[:, None]
-            mask = self._for_groups(g.const(np.where(hidden, UNSEEN, 0.0)[None, None], np.float32), heads)
-        return self._mix(q, key, value, mask, heads), key, value
+            hides = self._for_groups(g.const(np.where(hidden, UNSEEN, 0.0)[None, None], np.float32), heads)
+        return self._mix(q, key, value, hides, heads), key, value
 
     def _whole(self, q: str, k: str, v: str, heads: Heads, cache: Cache) -> tuple[str, str, str]:
         """No past at all: however many rows there are, they begin at position 0 (measurements use this)."""
         g = self._g
-        count = g.op("Squeeze", g.op("Shape", k, start=2, end=3), g.ints(0))
-        steps = g.op("Range", g.const(0, np.int64), count, g.const(1, np.int64))
+        steps = up_to(g, length(g, k, 2))
         angles = (g.op("Gather", cache.cosine, steps), g.op("Gather", cache.sine, steps))
         seen = g.op("LessOrEqual", steps, g.op("Unsqueeze", steps, g.ints(1)))
-        mask = g.op("Where", seen, g.const(0.0, np.float32), g.const(UNSEEN, np.float32))
-        mask = self._for_groups(g.op("Unsqueeze", mask, g.ints(0, 1)), heads)
-        key, value = self._narrow(self._rotate(k, angles, heads)), self._narrow(v)
-        return self._mix(self._rotate(q, angles, heads), key, value, mask, heads), key, value
+        hides = self._for_groups(g.op("Unsqueeze", mask(g, seen, UNSEEN), g.ints(0, 1)), heads)
+        key, value = self._narrow(rotate(g, k, angles, heads.width)), self._narrow(v)
+        return self._mix(rotate(g, q, angles, heads.width), key, value, hides, heads), key, value
 
     # -- caches of fixed size -------------------------------------------------------------------------------------
 
@@ -126,14 +122,13 @@ class TensorRtAttention:
 
     def _find(self, k: str, heads: Heads, cache: Cache) -> _Where:
         g = self._g
-        count = g.op("Squeeze", g.op("Shape", k, start=2, end=3), g.ints(0))
-        steps = g.op("Range", g.const(0, np.int64), count, g.const(1, np.int64))
+        count = length(g, k, 2)
+        steps = up_to(g, count)
         last = g.op("Cast", cache.past_lengths, to=TensorProto.INT64)
         start = g.op("Sub", last, g.op("Sub", count, g.const(1, np.int64)))
         column = g.op("Unsqueeze", start, g.ints(1))  # [B, 1]
         positions = g.op("Add", column, steps)  # [B, S]
-        rows = g.op("Squeeze", g.op("Shape", cache.past_key, start=2, end=3), g.ints(0))
-        keys = g.op("Range", g.const(0, np.int64), rows, g.const(1, np.int64))
+        keys = up_to(g, length(g, cache.past_key, 2))
         angles = ("", "")
         if self._form is AttentionForm.ROWS:
             # A cached row beyond the start is stale; the new rows stand after the cache, at their own positions.
@@ -141,8 +136,7 @@ class TensorRtAttention:
             keys = g.op("Unsqueeze", g.op("Concat", fresh, positions, axis=1), g.ints(1, 2))
             angles = (self._look_up(cache.cosine, positions), self._look_up(cache.sine, positions))
         seen = g.op("LessOrEqual", keys, g.op("Unsqueeze", positions, g.ints(1, 3)))  # [B, 1, S, keys]
-        mask = g.op("Where", seen, g.const(0.0, np.float32), g.const(UNSEEN, np.float32))
-        return _Where(start, positions, self._for_groups(mask, heads), angles)
+        return _Where(start, positions, self._for_groups(mask(g, seen, UNSEEN), heads), angles)
 
     def _look_up(self, table: str, positions: str) -> str:
         return self._g.op("Unsqueeze", self._g.op("Gather", table, positions), self._g.ints(1))
@@ -152,32 +146,24 @@ class TensorRtAttention:
 
     def _turn(self, x: str, cache: Cache, where: _Where, heads: Heads) -> str:
         if self._form is AttentionForm.ROWS:
-            return self._rotate(x, where.angles, heads)
+            return rotate(self._g, x, where.angles, heads.width)
         return self._g.op("RotaryEmbedding", x, cache.cosine, cache.sine, where.positions, interleaved=0)
 
     # -- arithmetic -----------------------------------------------------------------------------------------------
 
-    def _rotate(self, x: str, angles: tuple[str, str], heads: Heads) -> str:
-        """Half-split rotary embedding, f32."""
-        g, half, (cosine, sine) = self._g, heads.width // 2, angles
-        a, b = g.ops("Split", x, g.ints(half, half), outputs=2, axis=-1)
-        left = g.op("Sub", g.op("Mul", a, cosine), g.op("Mul", b, sine))
-        right = g.op("Add", g.op("Mul", b, cosine), g.op("Mul", a, sine))
-        return g.op("Concat", left, right, axis=-1)
-
-    def _for_groups(self, mask: str, heads: Heads) -> str:
+    def _for_groups(self, hides: str, heads: Heads) -> str:
         """From a mask [B or 1, 1, S, keys] to what `_mix` adds."""
         copies = heads.query // heads.key_value
-        return self._g.op("Concat", *[mask] * copies, axis=2) if copies > 1 else mask
+        return self._g.op("Concat", *[hides] * copies, axis=2) if copies > 1 else hides
 
-    def _mix(self, q: str, key: str, value: str, mask: str, heads: Heads) -> str:
+    def _mix(self, q: str, key: str, value: str, hides: str, heads: Heads) -> str:
         """Softmax(q key^T / sqrt(width) + mask) value -> f32 [B, S, heads * width]."""
         g = self._g
         # The query heads of one key head become rows of one product: [B, key heads, group * S, width].
         q = self._narrow(g.op("Mul", q, g.const(heads.width**-0.5, np.float32)))
         folded = g.op("Reshape", q, g.ints(0, heads.key_value, -1, heads.width))
         scores = self._widen(g.op("MatMul", folded, g.op("Transpose", key, perm=(0, 1, 3, 2))))
-        weights = g.op("Softmax", g.op("Add", scores, mask) if mask else scores, axis=-1)
+        weights = g.op("Softmax", g.op("Add", scores, hides) if hides else scores, axis=-1)
         mixed = g.op("MatMul", self._narrow(weights), value)
         mixed = g.op("Reshape", mixed, g.ints(0, heads.query, -1, heads.width))
         rows = g.op("Transpose", self._widen(mixed), perm=(0, 2, 1, 3))

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from onnx import TensorProto
 
+from export.attention import heads_first, length, mask, rotate, up_to
 from export.checkpoint import TensorSource
 from export.config import CodecDecoderConfig
 from export.graph import GraphBuilder
@@ -68,25 +69,23 @@ class CodecTransformer:
     def _position_facts(self, x: str, position: str) -> None:
         """Rotary angles of the new frames and the additive mask, shared by all layers."""
         g, width = self._g, self._config.attention_head_dim
-        count = g.op("Squeeze", g.op("Shape", x, start=1, end=2), g.ints(0))
-        steps = g.op("Range", g.const(0, np.int64), count, g.const(1, np.int64))
+        count = length(g, x, 1)
+        steps = up_to(g, count)
         frames = g.op("Add", g.op("Unsqueeze", position, g.ints(1)), steps)  # [B, T]
         exponents = np.arange(0, width, 2, dtype=np.float32) / np.float32(width)
         frequencies = np.float32(1) / np.float32(self._config.rope_theta) ** exponents
         columns = g.op("Unsqueeze", g.op("Cast", frames, to=TensorProto.FLOAT), g.ints(1, 3))  # [B, 1, T, 1]
         angles = g.op("Mul", columns, g.const(frequencies, np.float32))
-        self._cosine, self._sine = g.op("Cos", angles), g.op("Sin", angles)
+        self._angles = g.op("Cos", angles), g.op("Sin", angles)
         # Column j of the joined keys is frame position - past + j: row i sees it when i <= j <= i + past and it exists.
         rows = g.op("Unsqueeze", steps, g.ints(1))  # [T, 1]
-        everything = g.op("Add", count, g.const(self._past, np.int64))
-        keys = g.op("Range", g.const(0, np.int64), everything, g.const(1, np.int64))
+        keys = up_to(g, g.op("Add", count, g.const(self._past, np.int64)))
         recent = g.op("GreaterOrEqual", keys, rows)
         causal = g.op("LessOrEqual", keys, g.op("Add", rows, g.const(self._past, np.int64)))
         born = g.op("Sub", g.const(self._past, np.int64), g.op("Unsqueeze", position, g.ints(1, 2)))
         exists = g.op("GreaterOrEqual", keys, born)  # [B, 1, past + T]
         seen = g.op("And", g.op("And", recent, causal), exists)
-        mask = g.op("Where", seen, g.const(0.0, np.float32), g.const(NEVER, np.float32))
-        self._mask = g.op("Unsqueeze", mask, g.ints(1))  # [B, 1, T, past + T]
+        self._mask = g.op("Unsqueeze", mask(g, seen, NEVER), g.ints(1))  # [B, 1, T, past + T]
 
     def _attention(self, index: int, x: str) -> str:
         g, config = self._g, self._config
@@ -97,28 +96,17 @@ class CodecTransformer:
             sources = [f"{source}.{part}_proj.weight" for part in "qkv"]
             joined = matrix(self._file, f"{name}.qkv", sources, [inner] * 3, hidden, Precision.FP32)
             parts = g.ops("Split", self._low.linear(x, joined), g.ints(inner, inner, inner), outputs=3, axis=-1)
-            q, k, v = (self._heads_first(part, heads, width) for part in parts)
+            q, k, v = (heads_first(g, part, heads, width) for part in parts)
             narrow, widen = self._low.narrow, self._low.widen
-            k = self._remember(f"layers.{index}.key", narrow(self._rotate(k, width)))
+            k = self._remember(f"layers.{index}.key", narrow(rotate(g, k, self._angles, width)))
             v = self._remember(f"layers.{index}.value", narrow(v))
-            scaled = narrow(g.op("Mul", self._rotate(q, width), g.const(width**-0.5, np.float32)))
+            scaled = narrow(g.op("Mul", rotate(g, q, self._angles, width), g.const(width**-0.5, np.float32)))
             products = widen(g.op("MatMul", scaled, g.op("Transpose", k, perm=(0, 1, 3, 2))))
             weights = g.op("Softmax", g.op("Add", products, self._mask), axis=-1)
             mixed = widen(g.op("MatMul", narrow(weights), v))
             rows = g.op("Reshape", g.op("Transpose", mixed, perm=(0, 2, 1, 3)), g.ints(0, 0, inner))
             scale = f"decoder.pre_transformer.layers.{index}.self_attn_layer_scale.scale"
             return self._low.linear(rows, self._scaled(f"{name}.o", f"{source}.o_proj.weight", scale, hidden, inner))
-
-    def _heads_first(self, x: str, heads: int, width: int) -> str:
-        return self._g.op("Transpose", self._g.op("Reshape", x, self._g.ints(0, 0, heads, width)), perm=(0, 2, 1, 3))
-
-    def _rotate(self, x: str, width: int) -> str:
-        """Half-split rotary embedding of [B, heads, T, width]."""
-        g, half = self._g, width // 2
-        a, b = g.ops("Split", x, g.ints(half, half), outputs=2, axis=-1)
-        left = g.op("Sub", g.op("Mul", a, self._cosine), g.op("Mul", b, self._sine))
-        right = g.op("Add", g.op("Mul", b, self._cosine), g.op("Mul", a, self._sine))
-        return g.op("Concat", left, right, axis=-1)
 
     def _remember(self, name: str, x: str) -> str:
         """x with the window's past before it along the frames; the last `past` frames become the new state."""
