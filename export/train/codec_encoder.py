@@ -124,8 +124,3 @@ def build_books(rows: Tensor, groups: int, count: int, draw: torch.Generator) ->
         left = left - book[(book.pow(2).sum(-1) - 2 * left @ book.T).argmin(-1)]
         books.append(book)
     return torch.stack(books)
-
-
-def sound_of(books: Tensor, codes: Tensor) -> Tensor:
-    """Sum of code rows: books [G, K, D], codes [..., G] -> [..., D]."""
-    return torch.stack([books[g][codes[..., g]] for g in range(len(books))]).sum(0)

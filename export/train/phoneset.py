@@ -24,8 +24,6 @@ VOWELS: dict[str, tuple[str, str]] = {
     "ow": ("ω", "ώ"), "oy": ("ø", "ǿ"), "uh": ("ʊ", "ǔ"), "uw": ("ü", "ǘ"),
 }  # fmt: skip
 
-PAUSES = ",.?!;:"
-
 SYMBOLS: dict[str, str] = {
     **CONSONANTS,
     **{f"{phone}{stress}": letters[stress] for phone, letters in VOWELS.items() for stress in (0, 1)},
