@@ -20,7 +20,7 @@ from export.codec_transformer import CodecTransformer
 from export.config import CodecConfig
 from export.graph import GraphBuilder
 from export.lowering import Lowering, Matrix, Precision
-from export.stack import matrix, vector
+from export.stack import matrix, scaled_matrix, vector
 
 CODEBOOK_FLOOR = 1e-5  # smallest cluster usage a codebook's sums are divided by (official decoder)
 SNAKE_FLOOR = 1e-9  # keeps SnakeBeta's division finite (official decoder)
@@ -175,12 +175,8 @@ class CodecGraph:
     def _scaled(self, name: str, source: str, gamma: str, outputs: int, inputs: int) -> tuple[Matrix, str]:
         """A linear layer whose outputs are scaled by `gamma`: folded into weight and bias."""
         file = self._file
-        file.claim(gamma, (outputs,))
-        file.claim(f"{source}.weight", (outputs, inputs))
+        folded = scaled_matrix(file, f"codec.{name}.narrow", f"{source}.weight", gamma, outputs, inputs)
         file.claim(f"{source}.bias", (outputs,))
-        folded = Matrix(
-            f"codec.{name}.narrow", outputs, inputs, lambda: file.read(f"{source}.weight") * file.read(gamma)[:, None]
-        )
         bias = self._g.weight(
             f"codec.{name}.narrow.bias", np.float32, (outputs,), lambda: file.read(f"{source}.bias") * file.read(gamma)
         )

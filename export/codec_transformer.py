@@ -18,7 +18,7 @@ from export.config import CodecDecoderConfig
 from export.graph import GraphBuilder
 from export.lowering import Lowering, Matrix, Precision
 from export.sampler import NEVER
-from export.stack import matrix, vector
+from export.stack import matrix, scaled_matrix, vector
 
 
 class Carry(Protocol):
@@ -131,6 +131,4 @@ class CodecTransformer:
 
     def _scaled(self, name: str, source: str, scale: str, outputs: int, inputs: int) -> Matrix:
         """A linear layer with the layer scale of its outputs folded in."""
-        self._file.claim(source, (outputs, inputs))
-        self._file.claim(scale, (outputs,))
-        return Matrix(name, outputs, inputs, lambda: self._file.read(source) * self._file.read(scale)[:, None])
+        return scaled_matrix(self._file, name, source, scale, outputs, inputs)

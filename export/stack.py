@@ -37,6 +37,13 @@ def matrix(
     return Matrix(name, sum(rows), inputs, read, precision)
 
 
+def scaled_matrix(file: TensorSource, name: str, source: str, scale: str, outputs: int, inputs: int) -> Matrix:
+    """A linear layer of the checkpoint's matrix `source` with the `scale` [outputs] of its outputs folded in."""
+    file.claim(source, (outputs, inputs))
+    file.claim(scale, (outputs,))
+    return Matrix(name, outputs, inputs, lambda: file.read(source) * file.read(scale)[:, None])
+
+
 def rotary_tables(g: GraphBuilder, name: str, config: StackConfig, positions: int) -> tuple[str, str]:
     """Cosine and sine, f32 [positions, head_dim / 2], angles in float32 as the official code has them."""
 
