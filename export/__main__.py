@@ -1,6 +1,6 @@
 """`python -m export`: the exporter's command line.
 
-    python -m export CHECKPOINT BUNDLE [--precision fp32|int8|int4] [--down fp32|int8] [--force]
+    python -m export CHECKPOINT BUNDLE [--precision fp32|int8|int4] [--down fp32|int8|int4] [--force]
                                                [--measure | --no-measure]
     python -m export inspect BUNDLE
     python -m export tensorrt CHECKPOINT FOLDER [--form in_place|rows] [--shape unrolled|stepped] [--slots N] ...
@@ -129,11 +129,20 @@ def _add_tensorrt(chosen: argparse.ArgumentParser) -> None:
         "--shape", choices=[shape.value for shape in FrameShape], default=usual.shape.value,
         help="a frame as one graph, or as the talker's and the predictor's step (default: unrolled)",
     )  # fmt: skip
-    chosen.add_argument("--precision", choices=[kind.value for kind in Precision], default=usual.precision.value)
+    chosen.add_argument(
+        "--precision", choices=[kind.value for kind in Precision], default=usual.precision.value,
+        help="of the matrices of talker and code predictor; fp32 is as wide as --dtype (default: %(default)s)",
+    )  # fmt: skip
     chosen.add_argument("--down", choices=PRECISIONS, help="of the down projections, if otherwise")
-    chosen.add_argument("--dtype", choices=["float16", "float32"], default="float16", help="of all products")
-    chosen.add_argument("--slots", type=int, choices=SLOTS, default=usual.slots, help="utterances at once")
-    chosen.add_argument("--positions", type=int, default=usual.positions, help="rows of each slot's cache")
+    chosen.add_argument(
+        "--dtype", choices=["float16", "float32"], default="float16", help="of all products (default: %(default)s)"
+    )
+    chosen.add_argument(
+        "--slots", type=int, choices=SLOTS, default=usual.slots, help="utterances at once (default: %(default)s)"
+    )
+    chosen.add_argument(
+        "--positions", type=int, default=usual.positions, help="rows of each slot's cache (default: %(default)s)"
+    )
     chosen.add_argument(
         "--measure", action=argparse.BooleanOptionalAction,
         help="as for export (default: where the full weights have at most 1 GiB)",

@@ -20,7 +20,8 @@ def inspect(bundle: Path, console: Console) -> None:
     console.print(facts(bundle, manifest))
     if manifest.quality is None:
         console.print(
-            "Quality: nothing was measured (nothing is quantised, or the export had too little memory to: --measure)."
+            "Quality: nothing was measured (nothing is quantised, or it was not wanted, or there was too little memory:"
+            " --measure)."
         )
     else:
         console.print(quality_table(manifest.quality))
