@@ -45,7 +45,8 @@ def aside(bundle: Path) -> Iterator[Path]:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
-        raise ExportError(f"cannot write {bundle}: {error.strerror or error}") from error
+        at = f" ({error.filename})" if error.filename else ""  # it may be a file of the checkpoint that cannot be read
+        raise ExportError(f"cannot write {bundle}: {error.strerror or error}{at}") from error
 
 
 def into_place(folder: Path, bundle: Path) -> None:

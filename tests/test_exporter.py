@@ -195,6 +195,15 @@ def test_what_checkpoints_are_often_like_is_said_as_it_is(
     assert [path.name for path in tmp_path.iterdir()] == ["copy"]
 
 
+def test_a_file_that_cannot_be_copied_is_named(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    checkpoint = shutil.copytree(tiny_checkpoint, tmp_path / "checkpoint")
+    (checkpoint / "phones.json").write_text("{}")
+    (checkpoint / "lexicon.txt").mkdir()
+    with pytest.raises(ExportError, match=r"cannot write .*bundle: Is a directory \(.*lexicon\.txt\)"):
+        export_checkpoint(checkpoint, tmp_path / "bundle")
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+
+
 def test_an_existing_bundle_is_replaced_and_anything_else_is_not_touched(tiny_checkpoint: Path, tmp_path: Path) -> None:
     export_checkpoint(tiny_checkpoint, tmp_path / "bundle", "int8")
     export_checkpoint(tiny_checkpoint, tmp_path / "bundle", "fp32")
