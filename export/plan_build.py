@@ -35,7 +35,7 @@ from export.errors import BuildError, ExportError
 from export.ort_session import OrtSession
 from export.placing import checksum
 from export.plan_cache import BuildRecord, PlanCache
-from export.plan_check import Side, make_probe, rows_needed, verify
+from export.plan_check import Probe, Side, make_probe, rows_needed, verify
 from export.plan_choice import PlanWish, choose, down_word, find_checkpoint, workspace_bytes
 from export.plan_profile import open_inputs, open_ranges, profile_shapes
 from export.plan_progress import BuildProgress, BuildState
@@ -130,6 +130,7 @@ class Build:
 
     def run(self) -> Plan:
         """Build, verify, publish. Raises as `build_plan`."""
+        probe = self._probe() if self._wish.verified else None  # now: what it refuses need not be built first
         self._progress.begin("weights", _WEIGHTS_SHARE)
         export_tensorrt(
             self._checkpoint, self._graphs, self._choice, _Weights(self._progress), measured=self._wish.measured,
@@ -138,7 +139,7 @@ class Build:
         self._plan.mkdir()
         graphs = self._build_engines()
         tables = self._write_tables() if self._choice.shape is FrameShape.STEPPED else None
-        verification = self._verify(graphs) if self._wish.verified else None
+        verification = self._verify(graphs, probe) if probe is not None else None
         about = PlanSet(
             format_version=PLAN_FORMAT, key=self._key, sizes=self._wish.sizes, attention=self._choice.form.value,
             frame=self._choice.shape.value, dtype=np.dtype(self._choice.dtype).name,
@@ -182,9 +183,8 @@ class Build:
             save_file({name: weights.get_tensor(name) for name in names}, self._plan / TABLES)
         return _entry(self._plan / TABLES)
 
-    def _verify(self, graphs: tuple[PlanGraph, ...]) -> Verification:
-        """Compare; raises `BuildError` below the gate."""
-        self._progress.begin("verification", _VERIFY_SHARE)
+    def _probe(self) -> Probe:
+        """What the engines will be verified with. Raises `BuildError` where their caches are too small for it."""
         manifest, bundle = self._manifest, self._wish.bundle
         table: npt.NDArray[Any] = np.load(bundle / manifest.graphs.text_table, mmap_mode="r")
         codec = TensorFile(bundle / manifest.graphs.weights).read(Tables.CODEC_EMBEDDING)
@@ -192,6 +192,11 @@ class Build:
         probe = make_probe(manifest, texts, table, codec, self._choice.slots)
         if rows_needed(probe) > self._choice.positions:
             raise BuildError(f"{self._choice.positions} positions are too few; take {rows_needed(probe)} or more")
+        return probe
+
+    def _verify(self, graphs: tuple[PlanGraph, ...], probe: Probe) -> Verification:
+        """Compare; raises `BuildError` below the gate."""
+        self._progress.begin("verification", _VERIFY_SHARE)
         reference: dict[Role, Session] = {
             Role(graph.role): OrtSession(self._graphs / f"{graph.role}.onnx", literally=True) for graph in graphs
         }
@@ -203,7 +208,7 @@ class Build:
             found = verify(
                 Side(sessions=reference, choice=self._choice, weights=self._graphs / WEIGHTS),
                 Side(sessions=built, choice=self._choice, weights=self._plan / TABLES),
-                manifest, probe, self._wish.sizes,
+                self._manifest, probe, self._wish.sizes,
                 f"ONNX Runtime {ort.__version__} on the CPU, the same graphs", self._progress.go_on,
             )  # fmt: skip
         if not found.passed:
@@ -247,4 +252,5 @@ def _storage(cache: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise BuildError(f"the disk of {cache} is full; make room, or choose another with --cache") from error
-        raise BuildError(f"cannot build in {cache}: {error.strerror or error}") from error
+        at = f" ({error.filename})" if error.filename else ""  # it may be a file of the bundle that cannot be read
+        raise BuildError(f"cannot build in {cache}: {error.strerror or error}{at}") from error

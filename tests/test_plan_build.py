@@ -1,9 +1,7 @@
-"""Building plans at a fake TensorRT: what is made, what is refused, and that nothing half-made stays."""
+"""Building plans at a fake TensorRT: what is made of what, what is found, what goes."""
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,62 +12,25 @@ import pytest
 from safetensors.numpy import load_file
 
 from engines.manifest import read_manifest
-from engines.plan_files import Plan, bundle_hash, find_plan, plans, plans_of
-from engines.plan_set import PlanSizes, open_shapes, open_sizes
+from engines.plan_files import bundle_hash, find_plan, plans, plans_of
+from engines.plan_set import open_shapes, open_sizes
 from engines.step_names import StepTables
 from engines.tensorrt_contract import profile_of
 from export.attention_tensorrt import AttentionForm
 from export.errors import BuildError, QualityError
 from export.exporter import export_checkpoint
-from export.plan_build import Watcher, build_plan
 from export.plan_choice import PlanWish, choose, down_word
-from export.plan_progress import BuildState, StoppedError
 from export.rounding import Rounded
 from export.stored_rounding import StoredRounding
 from export.tensorrt import FrameShape
 from tests.fake_builder import ORIN, FakeBuilder
+from tests.plan_build_rig import SIZES, Diary, build, left_in, wish_for
 from tests.tensorrt_machine import NEEDS_OPSET_24
-
-SIZES = PlanSizes(slots=2, positions=64, prefill_rows=8, codec_chunk_frames=5)
-
-
-class Diary:
-    """Everything a build told."""
-
-    def __init__(self, stop_at: str = "") -> None:
-        self.states: list[BuildState] = []
-        self.waited = 0
-        self._stop_at = stop_at
-
-    @property
-    def watcher(self) -> Watcher:
-        return Watcher(tell=self.states.append, waiting=self._wait, stopping=self._stopping, clock=self._clock)
-
-    def _wait(self) -> None:
-        self.waited += 1
-
-    def _stopping(self) -> bool:
-        return [state.stage for state in self.states].count(self._stop_at) > 1  # it has begun, and goes on
-
-    def _clock(self) -> float:
-        return float(len(self.states))
 
 
 @pytest.fixture
 def wish(tiny_bundle: Path, tiny_checkpoint: Path, tmp_path: Path) -> PlanWish:
-    return PlanWish(
-        bundle=tiny_bundle, cache=tmp_path / "plans", sizes=SIZES, checkpoint=tiny_checkpoint, precision="fp32",
-        measured=False,
-    )  # fmt: skip
-
-
-def build(wish: PlanWish, builder: FakeBuilder | None = None, diary: Diary | None = None) -> tuple[Plan, bool]:
-    return build_plan(wish, builder or FakeBuilder(), (diary or Diary()).watcher)
-
-
-def left_in(cache: Path) -> set[str]:
-    """What lies in a cache beside plans."""
-    return {path.name for path in cache.iterdir() if path.name.startswith(".")} - {".lock"}
+    return wish_for(tiny_bundle, tiny_checkpoint, tmp_path)
 
 
 FORMS = [
@@ -168,63 +129,6 @@ def test_what_is_replaced_goes_and_another_precision_stays(wish: PlanWish) -> No
     assert {plan.folder for plan in plans(wish.cache)} == {new.folder, fp16.folder}
 
 
-TROUBLE = [
-    ("Error Code 2: OutOfMemory (Requested size was 123 bytes.)", "memory was too small .* fewer slots"),
-    ("[x.cpp::f] Error Code 1: Cuda Runtime (no CUDA-capable device is detected)", "finds no GPU"),
-    ("Error Code 10: Could not find any implementation for node {A}", "could not build .*node {A}.*--attention rows"),
-    ("write error: No space left on device", "disk was full .* --cache"),
-]
-
-
-@pytest.mark.parametrize(("complaint", "says"), TROUBLE)
-def test_a_failed_build_names_the_remedy_and_leaves_the_old_plan(wish: PlanWish, complaint: str, says: str) -> None:
-    old, _ = build(replace(wish, verified=False))
-    with pytest.raises(BuildError, match=says):
-        build(replace(wish, again=True), FakeBuilder(fail_at="talker", complaints=("first", complaint)))
-    assert list(plans(wish.cache)) == [old]
-    assert left_in(wish.cache) == set()
-
-
-def test_engines_that_speak_otherwise_are_not_used(wish: PlanWish) -> None:
-    old, _ = build(replace(wish, verified=False))
-    with pytest.raises(BuildError, match=r"do not speak as their graphs do .* not used"):
-        build(replace(wish, again=True), FakeBuilder(wrong_by=0.5))
-    assert list(plans(wish.cache)) == [old]
-    plan, _ = build(replace(wish, again=True, verified=False), FakeBuilder(wrong_by=0.5))
-    assert plan.about.verification is None
-
-
-@pytest.mark.parametrize("stage", ["weights", "engine codec", "engine talker", "verification"])
-def test_a_build_can_be_stopped(wish: PlanWish, stage: str) -> None:
-    with pytest.raises(StoppedError):
-        build(wish, None, diary := Diary(stop_at=stage))
-    assert diary.states[-1].stage == stage, "at once, not when it is through"
-    assert (list(plans(wish.cache)), left_in(wish.cache)) == ([], set())
-
-
-def test_what_failed_is_not_tried_again_unasked(wish: PlanWish) -> None:
-    wish = replace(wish, verified=False)
-    with pytest.raises(BuildError, match="could not build"):
-        build(replace(wish, unattended=True), FakeBuilder(fail_at="talker"))
-    idle = FakeBuilder()
-    with pytest.raises(BuildError, match=r"failed before .*could not build .*`speakd build` tries again"):
-        build(replace(wish, unattended=True), idle)
-    assert not idle.orders
-    _, built = build(replace(wish, unattended=True, sizes=msgspec.structs.replace(SIZES, slots=1)))
-    assert built, "another wish is tried"
-    with pytest.raises(BuildError, match="could not build"):
-        build(wish, FakeBuilder(fail_at="talker"))
-    build(wish)
-    _, built = build(replace(wish, unattended=True, again=True))
-    assert built, "it worked since"
-
-
-def test_a_full_disk_is_said(wish: PlanWish) -> None:
-    with pytest.raises(BuildError, match=r"the disk of .* is full; make room"):
-        build(wish, FakeBuilder(raising=OSError(errno.ENOSPC, "No space left on device")))
-    assert left_in(wish.cache) == set()
-
-
 def test_leftovers_of_a_build_that_died_are_removed(wish: PlanWish) -> None:
     (wish.cache / ".building.dead").mkdir(parents=True)
     (wish.cache / ".building.dead" / "frame.engine").write_bytes(b"half")
@@ -247,30 +151,6 @@ def test_progress_only_grows_and_the_next_build_knows_the_time(wish: PlanWish) -
     ]  # fmt: skip
 
 
-CHOICES: list[tuple[Callable[[PlanWish], PlanWish], FakeBuilder, str]] = [
-    (lambda wish: replace(wish, precision="fp8"), FakeBuilder(), r"Orin \(sm_87\) cannot multiply fp8"),
-    (lambda wish: wish, FakeBuilder("10.0.1"), r"TensorRT 10\.0\.1 is too old"),
-    (
-        lambda wish: replace(wish, attention=AttentionForm.IN_PLACE, verified=False),
-        FakeBuilder(),
-        r"10\.3\.0 does not know in_place attention .* --attention rows",
-    ),
-    (lambda wish: wish, FakeBuilder(device=replace(ORIN, free_bytes=1 << 20)), "MiB of memory free"),
-    (lambda wish: wish, FakeBuilder(device=BuildError("no GPU")), "no GPU"),
-    (lambda wish: replace(wish, checkpoint=wish.cache), FakeBuilder(), "is no checkpoint; name it with --checkpoint"),
-    (lambda wish: replace(wish, sizes=msgspec.structs.replace(SIZES, positions=16)), FakeBuilder(), "too few; take"),
-]
-
-
-@pytest.mark.parametrize(("change", "builder", "says"), CHOICES)
-def test_what_cannot_work_is_refused_with_the_remedy(
-    wish: PlanWish, change: Callable[[PlanWish], PlanWish], builder: FakeBuilder, says: str
-) -> None:
-    with pytest.raises(BuildError, match=says):
-        build(change(wish), builder)
-    assert not wish.cache.exists() or left_in(wish.cache) == set()
-
-
 def test_no_more_positions_than_the_bundle_has(wish: PlanWish) -> None:
     plan, _ = build(replace(wish, verified=False, sizes=msgspec.structs.replace(SIZES, positions=1 << 20)))
     assert plan.about.sizes.positions == 4096
@@ -285,15 +165,6 @@ def test_the_checkpoint_is_found_beside_the_bundle(wish: PlanWish, tmp_path: Pat
         (lonely / path.name).symlink_to(path)
     with pytest.raises(BuildError, match=r"'tiny', which .* was made from, is not at .*lonely/tiny; name it"):
         build(replace(wish, bundle=lonely, checkpoint=None, again=True))
-
-
-def test_another_checkpoint_is_refused(wish: PlanWish, tmp_path: Path) -> None:
-    from tests.tiny_checkpoint import write_checkpoint
-    from tests.tiny_spec import TinySpec
-
-    other = write_checkpoint(TinySpec(seed=99), tmp_path / "other")
-    with pytest.raises(BuildError, match="is not the checkpoint that"):
-        build(replace(wish, checkpoint=other))
 
 
 @pytest.mark.parametrize(
