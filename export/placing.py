@@ -57,7 +57,10 @@ def into_place(folder: Path, bundle: Path) -> None:
     old = folder.with_name(f"{folder.name}.old")
     bundle.rename(old)
     folder.rename(bundle)
-    shutil.rmtree(old, ignore_errors=True)
+    if old.is_symlink():
+        old.unlink()  # what it led to stays
+    else:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def checksums(folder: Path, progress: Progress) -> dict[str, FileEntry]:

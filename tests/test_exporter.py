@@ -18,6 +18,7 @@ from safetensors.numpy import load_file, save_file
 from engines.manifest import ModelType, read_manifest
 from export.errors import CheckpointError, ExportError
 from export.exporter import export_checkpoint
+from export.placing import into_place
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
 
@@ -214,6 +215,16 @@ def test_an_existing_bundle_is_replaced_and_anything_else_is_not_touched(tiny_ch
     with pytest.raises(ExportError, match="is not a bundle"):
         export_checkpoint(tiny_checkpoint, home)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "home"]
+
+
+def test_a_link_to_a_bundle_gives_way_and_leaves_nothing_beside(tiny_bundle: Path, tmp_path: Path) -> None:
+    (tmp_path / "bundle").symlink_to(tiny_bundle)
+    made = tmp_path / ".bundle.made"
+    made.mkdir()
+    into_place(made, tmp_path / "bundle")
+    assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
+    assert not (tmp_path / "bundle").is_symlink()
+    assert read_manifest(tiny_bundle), "what the link led to stays"
 
 
 def test_the_command_says_what_it_made_and_what_was_wrong(tiny_checkpoint: Path, tmp_path: Path) -> None:
