@@ -18,7 +18,7 @@ from engines.manifest import CodecInputs, CodecOutputs, StateSpec
 from export.checkpoint import Array, TensorSource
 from export.codec_transformer import CodecTransformer
 from export.config import CodecConfig
-from export.graph import GraphBuilder
+from export.graph import GraphBuilder, Shape
 from export.lowering import Lowering, Matrix, Precision
 from export.stack import matrix, scaled_matrix, vector
 
@@ -43,7 +43,7 @@ class CodecGraph:
         position = g.input(CodecInputs.POSITION, np.int64, ("B",))
         latent = self._channels_first(self._lookup(codes))
         x = self._conv("pre_conv", "decoder.pre_conv", latent, self._latent_width, config.latent_dim, 3)
-        transformer = CodecTransformer(g, self._low, self._file, config, self._carry)
+        transformer = CodecTransformer(g, self._low, self._file, config, self._remember)
         x = self._channels_first(transformer.run(self._channels_last(x), position))
         for stage, ratio in enumerate(config.upsampling_ratios):
             x = self._upsample(stage, ratio, x)
@@ -52,13 +52,14 @@ class CodecGraph:
         flat = g.op("Reshape", pcm, g.ints(0, -1))
         g.output(flat, CodecOutputs.PCM, np.float32, ("B", "samples"))
 
-    def _carry(self, name: str, shape: tuple[int, ...], new: str | None = None) -> str:
-        """Declare a state input (without `new`) or feed its output."""
-        if new is None:
-            self.states.append(StateSpec(name=name, shape=shape))
-            return self._g.input(CodecInputs.state(name), self._low.dtype, ("B", *shape))
-        self._g.output(new, CodecOutputs.state(name), self._low.dtype, ("B", *shape))
-        return new
+    def _remember(self, name: str, x: str, shape: tuple[int, ...]) -> str:
+        """See `export.codec_transformer.Remember`."""
+        kind = self._low.dtype
+        full: Shape = ("B", *shape)
+        self.states.append(StateSpec(name=name, shape=shape))
+        joined = self._g.op("Concat", self._g.input(CodecInputs.state(name), kind, full), x, axis=2)
+        self._g.output(self._g.slice(joined, 2, -shape[1]), CodecOutputs.state(name), kind, full)
+        return joined
 
     def _channels_first(self, x: str) -> str:
         return self._g.op("Transpose", x, perm=(0, 2, 1))
@@ -105,7 +106,7 @@ class CodecGraph:
             bias = self._weight(f"{name}.bias", (outputs,), partial(self._file.read, f"{source}.conv.bias"))
             x = self._low.narrow(x)
             if kernel > 1:
-                x = self._remember(name, x, inputs, (kernel - 1) * dilation)
+                x = self._remember(name, x, (inputs, (kernel - 1) * dilation))
             y = g.op("Conv", x, weight, bias, dilations=(dilation,), group=groups, kernel_shape=(kernel,))
             return self._low.widen(y)
 
@@ -113,13 +114,6 @@ class CodecGraph:
         """A convolution's weight or bias, in the type that products are computed in."""
         kind = self._low.dtype
         return self._g.weight(f"codec.{name}", kind, shape, lambda: read().astype(kind))
-
-    def _remember(self, name: str, x: str, channels: int, columns: int) -> str:
-        """x with the state's columns before it; the last columns become the new state."""
-        shape = (channels, columns)
-        joined = self._g.op("Concat", self._carry(name, shape), x, axis=2)
-        self._carry(name, shape, self._g.slice(joined, 2, -columns))
-        return joined
 
     def _transposed_conv(self, name: str, source: str, x: str, inputs: int, outputs: int, rate: int, taps: int) -> str:
         """Transposed convolution of stride `rate` and kernel `rate * taps` (taps 1 or 2), causal.
@@ -143,7 +137,7 @@ class CodecGraph:
             )
             x = self._low.narrow(x)
             if taps > 1:
-                x = self._remember(name, x, inputs, taps - 1)
+                x = self._remember(name, x, (inputs, taps - 1))
             columns = g.op("Conv", x, kernel, bias, kernel_shape=(taps,))
             split = g.op("Reshape", columns, g.ints(0, outputs, rate, -1))
             joined = g.op("Reshape", g.op("Transpose", split, perm=(0, 1, 3, 2)), g.ints(0, outputs, -1))

@@ -21,11 +21,11 @@ from export.sampler import NEVER
 from export.stack import matrix, scaled_matrix, vector
 
 
-class Carry(Protocol):
-    """Declares a state input (without `new`), or feeds the state's output."""
+class Remember(Protocol):
+    """Declares a state [B, *shape] that is carried from call to call."""
 
-    def __call__(self, name: str, shape: tuple[int, ...], new: str | None = None) -> str:
-        """Returns the value of the input, or `new`."""
+    def __call__(self, name: str, x: str, shape: tuple[int, ...]) -> str:
+        """x with the state before it along axis 2; the last `shape[1]` there become the new state."""
         ...
 
 
@@ -33,9 +33,9 @@ class CodecTransformer:
     """`decoder.pre_transformer` over rows [B, T, latent]."""
 
     def __init__(
-        self, g: GraphBuilder, low: Lowering, file: TensorSource, config: CodecDecoderConfig, carry: Carry
+        self, g: GraphBuilder, low: Lowering, file: TensorSource, config: CodecDecoderConfig, remember: Remember
     ) -> None:
-        self._g, self._low, self._file, self._config, self._carry = g, low, file, config, carry
+        self._g, self._low, self._file, self._config, self._remember = g, low, file, config, remember
         self._past = config.sliding_window - 1
 
     def run(self, x: str, position: str) -> str:
@@ -98,8 +98,9 @@ class CodecTransformer:
             parts = g.ops("Split", self._low.linear(x, joined), g.ints(inner, inner, inner), outputs=3, axis=-1)
             q, k, v = (heads_first(g, part, heads, width) for part in parts)
             narrow, widen = self._low.narrow, self._low.widen
-            k = self._remember(f"layers.{index}.key", narrow(rotate(g, k, self._angles, width)))
-            v = self._remember(f"layers.{index}.value", narrow(v))
+            past = (heads, self._past, width)
+            k = self._remember(f"transformer.layers.{index}.key", narrow(rotate(g, k, self._angles, width)), past)
+            v = self._remember(f"transformer.layers.{index}.value", narrow(v), past)
             scaled = narrow(g.op("Mul", rotate(g, q, self._angles, width), g.const(width**-0.5, np.float32)))
             products = widen(g.op("MatMul", scaled, g.op("Transpose", k, perm=(0, 1, 3, 2))))
             weights = g.op("Softmax", g.op("Add", products, self._mask), axis=-1)
@@ -107,14 +108,6 @@ class CodecTransformer:
             rows = g.op("Reshape", g.op("Transpose", mixed, perm=(0, 2, 1, 3)), g.ints(0, 0, inner))
             scale = f"decoder.pre_transformer.layers.{index}.self_attn_layer_scale.scale"
             return self._low.linear(rows, self._scaled(f"{name}.o", f"{source}.o_proj.weight", scale, hidden, inner))
-
-    def _remember(self, name: str, x: str) -> str:
-        """x with the window's past before it along the frames; the last `past` frames become the new state."""
-        config = self._config
-        shape = (config.num_attention_heads, self._past, config.attention_head_dim)
-        joined = self._g.op("Concat", self._carry(f"transformer.{name}", shape), x, axis=2)
-        self._carry(f"transformer.{name}", shape, self._g.slice(joined, 2, -self._past))
-        return joined
 
     def _feed_forward(self, index: int, x: str) -> str:
         g, hidden, inner = self._g, self._config.hidden_size, self._config.intermediate_size
