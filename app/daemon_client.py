@@ -64,9 +64,11 @@ async def find_daemon(wishes: Wishes) -> SmallWebSocket | None:
         mark = mark or fingerprint(wishes.bundle)
         with contextlib.suppress(OSError, SpeechError, asyncio.TimeoutError):
             socket = await asyncio.wait_for(SmallWebSocket.open(path, SPEAK_PATH, PROTOCOL), _PATIENCE_S)
-            if socket.headers.get(MODELS_HEADER.lower(), "").split(",")[0] == mark and await _greets(socket):
-                return socket
-            socket.close()
+            with contextlib.ExitStack() as ends:
+                ends.callback(socket.close)
+                if socket.headers.get(MODELS_HEADER.lower(), "").split(",")[0] == mark and await _greets(socket):
+                    ends.pop_all()
+                    return socket
     return None
 
 

@@ -55,6 +55,9 @@ class SmallWebSocket:
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
             writer.close()
             raise WebSocketClosedError(1006, "no handshake") from None
+        except BaseException:  # whoever asked waits no longer
+            writer.close()
+            raise
         status, headers = frames.parse_head(head)
         accept = base64.b64encode(hashlib.sha1(key + _ACCEPT_KEY).digest()).decode()
         if " 101 " not in status or headers.get("sec-websocket-accept") != accept:

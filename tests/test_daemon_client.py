@@ -17,8 +17,7 @@ import pytest
 import soundfile as sf
 
 from app.daemon_client import RemoteSession, find_daemon
-from app.small_websocket import SmallWebSocket, WebSocketClosedError
-from app.socket_path import client_paths, fingerprint, server_path
+from app.small_websocket import SmallWebSocket
 from app.wishes import Wishes
 from engines.contract import End, Layout, Sampling
 from engines.errors import SpeechError
@@ -224,47 +223,6 @@ def test_what_only_this_process_can_do(socket: Path, bundle: Path, other: dict[s
             assert await find_daemon(replace(wishes(bundle), **other)) is None  # type: ignore[arg-type]
 
     play(scenario())
-
-
-def test_another_model_is_not_taken_for_ours(socket: Path, bundle: Path, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        (tmp_path / "other").mkdir()
-        (tmp_path / "other/manifest.json").write_text('{"other": 1}')
-        config = settings(voice={"bundle": str(bundle)}, server={"socket": str(socket)})
-        assert await find_daemon(wishes(bundle)) is None, "nobody listens"
-        async with serving(config, ServedFakeEngine()):
-            assert await find_daemon(wishes(tmp_path / "other")) is None
-            (await connected(wishes(bundle))).close()
-
-    play(scenario())
-
-
-def test_a_stranger_on_the_socket_is_left_alone(socket: Path, bundle: Path) -> None:
-    async def scenario() -> None:
-        async def stranger(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            writer.close()
-
-        server = await asyncio.start_unix_server(stranger, socket)
-        assert await find_daemon(wishes(bundle)) is None
-        with pytest.raises(WebSocketClosedError):
-            await SmallWebSocket.open(socket, "/", "x")
-        server.close()
-
-    play(scenario())
-
-
-def test_places() -> None:
-    assert server_path("") is None
-    assert server_path("/x/y.sock") == Path("/x/y.sock")
-    assert server_path("auto", {"RUNTIME_DIRECTORY": "/run/speakd:/run/b"}) == Path("/run/speakd/speakd.sock")
-    assert server_path("auto", {"XDG_RUNTIME_DIR": "/run/user/1"}) == Path("/run/user/1/speakd.sock")
-    own = server_path("auto", {})
-    assert own in client_paths({})
-    assert client_paths({"XDG_RUNTIME_DIR": "/run/user/1"})[0] == Path("/run/user/1/speakd.sock")
-    assert client_paths({})[-1] == Path("/run/speakd/speakd.sock")
-    assert client_paths({"SPEAKD_SOCKET": ""}) == []
-    assert fingerprint(Path("/nowhere")) == ""
 
 
 def test_the_command_sounds_the_same_with_a_daemon_and_without(tmp_path: Path, tiny_bundle: Path) -> None:
