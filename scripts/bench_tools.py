@@ -52,9 +52,7 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) ->
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index == 0 else "right")
     for row in rows:
-        table.add_row(
-            *("-" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value) for value in row)
-        )
+        table.add_row(*map(_cell, row))
     Console(width=160).print(table)
 
 
