@@ -45,7 +45,7 @@ async def daemon_process(
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "speakd.toml"
         file.write_text(
-            f'[voice]\nbundle = "{bundle}"\n[server]\nport = 0\nsocket = ""\nslots = {slots}\n'
+            f'[voice]\nbundle = "{Path(bundle).resolve()}"\n[server]\nport = 0\nsocket = ""\nslots = {slots}\n'
             f'offload = {str(offload).lower()}\ngrace_s = 0.0\n[log]\nlevel = "info"\nformat = "json"\n'
         )
         process = await asyncio.create_subprocess_exec(
@@ -53,15 +53,18 @@ async def daemon_process(
         )
         assert process.stderr is not None
         drain: asyncio.Task[bytes] | None = None
-        port = 0
+        port, said = 0, "the daemon did not start"
         try:
             async for line in process.stderr:
+                if not line.startswith(b"{"):  # its last words, for people
+                    said = line.decode().strip()
+                    continue
                 event = json.loads(line)
                 port = event.get("port", port)
                 if event["event"] == "ready":
                     break
             else:
-                raise SystemExit("the daemon did not start")
+                raise SystemExit(said)
             drain = asyncio.ensure_future(_discard(process.stderr))
             yield process, port
         finally:

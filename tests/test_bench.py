@@ -1,9 +1,13 @@
-"""What the benches share: tables that people can read."""
+"""What the benches share: tables that people can read, and a daemon that says why it does not start."""
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
+from scripts.bench_serve import daemon_process, get
 from scripts.bench_tools import show
 
 
@@ -13,3 +17,21 @@ def test_large_figures_are_written_out(capsys: pytest.CaptureFixture[str]) -> No
     for cell in ("750", "1010", "0.0123", " - ", " 12 ", "3.14"):
         assert cell in said
     assert "e+" not in said
+
+
+def test_a_bundle_is_found_from_where_the_bench_is_called(tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        async with daemon_process(tiny_bundle.name, 1, offload=False) as (_, port):
+            assert (await get(port, "/ready")).startswith(b"HTTP/1.1 200")
+
+    monkeypatch.chdir(tiny_bundle.parent)
+    asyncio.run(scenario())
+
+
+def test_a_daemon_that_does_not_start_says_why(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with daemon_process(str(tmp_path / "nowhere"), 1, offload=False):
+            pass
+
+    with pytest.raises(SystemExit, match="nowhere"):
+        asyncio.run(scenario())
