@@ -68,8 +68,6 @@ class SegmentBounds:
     """No segment is longer: about 12 s of speech."""
     shortest: int = 24
     """A shorter sentence is spoken together with the next one."""
-    first_clause: int | None = None
-    """The first segment may end at the first clause mark at or after this length, so that a live text starts early."""
     forward: bool = False
     """Never cut before words that were passed, so that they can be given out while the segment is open."""
 
@@ -91,7 +89,6 @@ class Segmenter:
         self._bounds = bounds or SegmentBounds()
         self._pending = SpannedText.of("")
         self._restart()
-        self._early = self._bounds.first_clause
 
     def _restart(self) -> None:
         """Begin to look at the pending text as a new segment."""
@@ -118,7 +115,6 @@ class Segmenter:
         rest = self._pending.strip()
         self._pending = self._pending.slice(len(self._pending), len(self._pending))
         self._restart()
-        self._early = self._bounds.first_clause
         return [*segments, Segment(rest)] if rest.text else segments
 
     def _take(self, *, last: bool) -> list[Segment]:
@@ -129,7 +125,6 @@ class Segmenter:
             words = self._pending.slice(start, cut).strip()
             if words.text:
                 segments.append(Segment(words, torn=self._torn))
-                self._early = None
             start = cut
             self._restart()
         self._pending = self._pending.slice(start, len(text))
@@ -209,10 +204,7 @@ class Segmenter:
                 self._space = place - start
         elif character in _WIDE_CLAUSE or (character in _CLAUSE and _CLAUSE_END.match(text, place)):
             self._clause = place + 1 - start
-            early = self._early
-            if early is None and self._bounds.forward:
-                early = self._bounds.longest * 2 // 3
-            if early is not None and self._weight + 1 >= early:
+            if self._bounds.forward and self._weight + 1 >= self._bounds.longest * 2 // 3:
                 self._torn = character == ")"
                 return place + 1
         return None
