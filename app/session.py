@@ -15,6 +15,7 @@ import hashlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -79,7 +80,6 @@ class SpeechSession:
         executor: BoundedExecutor,
         sink: Sink,
         request: SpeechRequest,
-        on_progress: Callable[[SessionReport], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.report = SessionReport()
@@ -88,7 +88,6 @@ class SpeechSession:
         self._executor = executor
         self._sink = sink
         self._request = request
-        self._on_progress = on_progress
         self._clock = clock
         self._began: float | None = None
         self._pieces: asyncio.Queue[Piece | Mark | None] = asyncio.Queue(PIECES_WAITING)
@@ -160,21 +159,21 @@ class SpeechSession:
         """Text → pieces."""
         async for text in with_pauses(texts):
             if isinstance(text, Pause):
-                for piece in await self._executor.run(self._front_end.early):
-                    await self._pieces.put(piece)
-                continue
-            if isinstance(text, Mark):
-                for piece in await self._executor.run(self._front_end.finish):
-                    await self._pieces.put(piece)
+                await self._put(self._front_end.early)
+            elif isinstance(text, Mark):
+                await self._put(self._front_end.finish)
                 await self._pieces.put(text)
-                continue
-            if self._began is None:
-                self._began = self._clock()
-            for piece in await self._executor.run(self._front_end.feed, text):
-                await self._pieces.put(piece)
-        for piece in await self._executor.run(self._front_end.finish):
-            await self._pieces.put(piece)
+            else:
+                if self._began is None:
+                    self._began = self._clock()
+                await self._put(partial(self._front_end.feed, text))
+        await self._put(self._front_end.finish)
         await self._pieces.put(None)
+
+    async def _put(self, cut: Callable[[], list[Piece]]) -> None:
+        """What a step of the front end gives, into the queue."""
+        for piece in await self._executor.run(cut):
+            await self._pieces.put(piece)
 
     async def _begin_utterances(self) -> None:
         """Pieces → utterances: one after the other, each begun when the engine has let go of the one before."""
@@ -223,7 +222,6 @@ class SpeechSession:
             while len(pcm := await speech.read(limit)):
                 self._heard(len(pcm))
                 await self._sink.write(pcm)
-                self._tell()
             self._account(await speech.outcome())
             self._open.remove(speech)
             await speech.close()
@@ -241,13 +239,8 @@ class SpeechSession:
         report.outcome = max(report.outcome, outcome.end, key=SEVERITY.index)
         if outcome.codes is not None:
             report.codes.append(outcome.codes)
-        self._tell()
         if outcome.end is End.ERROR:
             raise SpeechError(outcome.error or "the engine failed without saying why")
-
-    def _tell(self) -> None:
-        if self._on_progress is not None:
-            self._on_progress(self.report)
 
 
 def all_codes(report: SessionReport, codebooks: int) -> Codes:
