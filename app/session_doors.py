@@ -13,7 +13,7 @@ from engines.contract import SpeechRequest, VoiceInfo
 
 
 class Piece(Protocol):
-    """A piece of text as the front end cuts it; `app.front_end.TextPiece` is one."""
+    """A piece of text as the front end cuts it; `app.text_piece.TextPiece` is one."""
 
     @property
     def ids(self) -> tuple[int, ...]:

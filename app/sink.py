@@ -1,8 +1,7 @@
 """Where sound goes: the one door every output stands behind.
 
-Purpose: `Sink`, the contract of a file, a speaker or (later) a socket, and the conversion to 16-bit samples they
-share. Knows: blocks of mono samples, and the three ways a stream of sound can end. Does not know: engines, text,
-devices, files.
+Purpose: `Sink`, the contract of a file, a speaker and a socket, and the conversion to 16-bit samples they share. Knows:
+blocks of mono samples, and the three ways a stream of sound can end. Does not know: engines, text, devices, files.
 """
 
 from __future__ import annotations
