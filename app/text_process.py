@@ -1,8 +1,9 @@
 """The daemon's side of the text worker: begun once, asked by the text pool's thread, begun again when it dies.
 
-Purpose: `TextProcess` keeps one worker alive and gives out `RemoteReader`s, which have what a `Reader` has and work in
-that process. Streams that were open when it died are lost, and say so. Knows: processes, the messages. Does not know:
-text, contexts. All waiting is bounded by `patience_s`, all work by the pool that does the asking.
+Purpose: `TextProcess` keeps one worker alive and gives out `RemoteReader`s, which work in that process. Streams that
+were open when it died are lost, and say so. Knows: processes, which voices a worker must have open. Does not know:
+text, contexts, what else is asked (`remote_reader`). All waiting is bounded by `patience_s`, all work by the pool that
+does the asking.
 """
 
 from __future__ import annotations
@@ -16,35 +17,24 @@ import threading
 import time
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import structlog
 
 from app.executor import BoundedExecutor, ExecutorClosedError, ExecutorFullError
+from app.remote_reader import RemoteReader
 from app.systemd_notify import environment_for_children
 from app.text_messages import (
     ANSWERS,
     Answer,
-    Begin,
     Close,
-    Early,
     Failed,
-    Feed,
-    Finish,
-    Forget,
-    Ids,
-    Instruct,
     Open,
-    Pieces,
     Request,
     receive,
     send,
 )
-from app.text_piece import TextPiece
 from engines.errors import BundleError, SpeechError
-
-if TYPE_CHECKING:
-    from app.session_doors import FrontEnd
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _AGAIN_S: Final = 1.0
@@ -246,58 +236,3 @@ class TextProcess:
         with self._asking, contextlib.suppress(TextWorkerError):
             self._live()
             self._run_errands()
-
-
-class RemoteReader:
-    """A bundle's voice reading in the worker; see `app.bundle_reader.Reader`."""
-
-    def __init__(self, process: TextProcess, number: int) -> None:
-        self._process = process
-        self._number = number
-
-    def front_end(self, language: str) -> RemoteFrontEnd:
-        """For one stream of text. Raises `TextWorkerError`."""
-        stream = self._process.number()
-        self._process.ask(Begin(stream, self._number, language))
-        return RemoteFrontEnd(self._process, stream)
-
-    def instruct_ids(self, instruct: str) -> tuple[int, ...]:
-        """Ids of an instruct message. Raises `TextWorkerError`."""
-        answer = self._process.ask(Instruct(self._number, instruct))
-        assert isinstance(answer, Ids)
-        return answer.ids
-
-    def release(self, front_end: FrontEnd) -> None:
-        """A stream is over."""
-        if isinstance(front_end, RemoteFrontEnd):
-            self._process.tell(Forget(front_end.stream))
-
-    def close(self) -> None:
-        """All streams are over."""
-        self._process.close_reader(self._number)
-
-
-class RemoteFrontEnd:
-    """One stream of text in the worker."""
-
-    def __init__(self, process: TextProcess, stream: int) -> None:
-        self._process = process
-        self._life = process.life
-        self.stream: Final = stream
-
-    def feed(self, text: str) -> list[TextPiece]:
-        """As `TextFrontEnd.feed`. Raises `TextWorkerError`."""
-        return self._pieces(Feed(self.stream, text))
-
-    def early(self) -> list[TextPiece]:
-        """As `TextFrontEnd.early`. Raises `TextWorkerError`."""
-        return self._pieces(Early(self.stream))
-
-    def finish(self) -> list[TextPiece]:
-        """As `TextFrontEnd.finish`. Raises `TextWorkerError`."""
-        return self._pieces(Finish(self.stream))
-
-    def _pieces(self, request: Request) -> list[TextPiece]:
-        answer = self._process.ask(request, self._life)
-        assert isinstance(answer, Pieces)
-        return answer.pieces
