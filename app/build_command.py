@@ -14,22 +14,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
+from app.children import ROOT
 from app.config import Config, load_config
 
-ROOT: Final = Path(__file__).resolve().parent.parent
-"""Where that program is found, wherever this one was started."""
 _EXPORT: Final = (sys.executable, "-m", "export")
 
 
 def build_words(config: Config, bundle: str) -> list[str]:
-    """The command that builds the plan a daemon of this configuration wants for a bundle; `ROOT` is its directory."""
+    """The command that builds the plan a daemon of this configuration wants for a bundle; to be begun in `ROOT`."""
     engine = config.engine
-    words = [
+    return [
         *_EXPORT, "build", bundle, "--precision", engine.precision, "--slots", str(config.server.slots),
         "--positions", str(engine.positions), "--prefill-rows", str(engine.prefill_rows),
-        "--codec-frames", str(engine.codec_chunk_frames),
+        "--codec-frames", str(engine.codec_chunk_frames), *_cache(config),
     ]  # fmt: skip
-    return [*words, "--cache", engine.plans] if engine.plans else words
 
 
 def run(arguments: Sequence[str]) -> NoReturn:
@@ -47,18 +45,18 @@ def run(arguments: Sequence[str]) -> NoReturn:
     parser.add_argument("--list", action="store_true", help="show the plans that are there, and build nothing")
     options, further = parser.parse_known_args(arguments)
     config = load_config(options.config)
-    words = build_words(config, str(options.bundle.resolve() if options.bundle else config.voice.bundle))
+    bundle = str(options.bundle.resolve()) if options.bundle else ""
     if options.list:
-        bundle = [str(options.bundle.resolve())] if options.bundle else []
-        words = [
-            *_EXPORT,
-            "build",
-            "--list",
-            *bundle,
-            *(["--cache", config.engine.plans] if config.engine.plans else []),
-        ]
+        words = [*_EXPORT, "build", "--list", *([bundle] if bundle else []), *_cache(config)]
+    else:
+        words = build_words(config, bundle or config.voice.bundle)
     for name, place in (("--checkpoint", options.checkpoint), ("--cache", options.cache)):
         if place is not None:
             words += [name, str(place.resolve())]
     os.chdir(ROOT)
     os.execv(words[0], [*words, *further])
+
+
+def _cache(config: Config) -> list[str]:
+    """Where plans lie, if the configuration says."""
+    return ["--cache", config.engine.plans] if config.engine.plans else []

@@ -19,9 +19,9 @@ from typing import Final, Protocol
 import msgspec
 import structlog
 
-from app.build_command import ROOT, build_words
+from app.build_command import build_words
+from app.children import ROOT, environment_for_children
 from app.config import Config
-from app.systemd_notify import environment_for_children
 from app.threads import in_thread
 from app.voices import engine_config
 from engines.errors import SpeechError

@@ -13,12 +13,12 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 import msgspec
 import structlog
 
+from app.children import ROOT, environment_for_children
 from app.config import PlaybackConfig
 from app.player_wire import (
     Cut,
@@ -44,7 +44,6 @@ _CUT_S: Final = 1.5
 """A player that has not fallen silent by then hangs, and is ended."""
 _LEAVE_S: Final = 0.3
 """The same, when the daemon ends."""
-_ROOT: Final = Path(__file__).resolve().parent.parent
 _log: Final = structlog.stdlib.get_logger("speakd")
 
 
@@ -121,7 +120,8 @@ class PlayerProcess:
         self._process = await asyncio.create_subprocess_exec(
             *self._command,
             self._settings,
-            cwd=_ROOT,  # where `app` is ours
+            cwd=ROOT,
+            env=environment_for_children(),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,  # sound libraries chatter

@@ -10,14 +10,6 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from typing import Final
-
-_OURS_ALONE: Final = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID")
-
-
-def environment_for_children() -> dict[str, str]:
-    """This process's environment without what the service manager says to it alone."""
-    return {name: value for name, value in os.environ.items() if name not in _OURS_ALONE}
 
 
 class SystemdNotify:

@@ -21,9 +21,9 @@ from typing import Final
 
 import structlog
 
+from app.children import ROOT, environment_for_children
 from app.executor import BoundedExecutor, ExecutorClosedError, ExecutorFullError
 from app.remote_reader import RemoteReader
-from app.systemd_notify import environment_for_children
 from app.text_messages import (
     ANSWERS,
     Answer,
@@ -36,7 +36,6 @@ from app.text_messages import (
 )
 from engines.errors import BundleError, SpeechError
 
-_ROOT: Final = Path(__file__).resolve().parent.parent
 _AGAIN_S: Final = 1.0
 """Between attempts to begin a worker that does not start."""
 _BEGIN_S: Final = 30.0
@@ -160,7 +159,7 @@ class TextProcess:
             environment["OPENBLAS_NUM_THREADS"] = "1"  # it computes nothing
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "app.text_worker", str(theirs.fileno())],
-                cwd=_ROOT,
+                cwd=ROOT,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

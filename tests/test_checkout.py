@@ -74,12 +74,14 @@ def test_a_users_cdpath_leads_nobody_astray(checkout: Path, tmp_path: Path) -> N
         assert (done.returncode, done.stdout) == (code, says), done.stderr
 
 
-def test_the_player_is_ours_wherever_the_daemon_started(
+def test_the_player_is_ours_wherever_the_daemon_started_and_speaks_to_no_service_manager(
     tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)
+    monkeypatch.setenv("NOTIFY_SOCKET", "/nowhere")
     said = tmp_path / "said"
-    note = f"import app.config, pathlib; pathlib.Path({str(said)!r}).write_text(app.config.__file__)"
+    facts = "app.config.__file__ + ' ' + os.environ.get('NOTIFY_SOCKET', 'nobody')"
+    note = f"import app.config, os, pathlib; pathlib.Path({str(said)!r}).write_text({facts})"
 
     async def scenario() -> None:
         player = PlayerProcess(PlaybackConfig(), command=(sys.executable, "-c", note))
@@ -88,4 +90,4 @@ def test_the_player_is_ours_wherever_the_daemon_started(
         await player.close()
 
     play(scenario())
-    assert said.read_text() == str(REPOSITORY / "app/config.py")
+    assert said.read_text() == f"{REPOSITORY / 'app/config.py'} nobody"
