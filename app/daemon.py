@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import gc
 import logging
 import os
 import signal
@@ -35,7 +34,7 @@ from app.local_sink import LocalLoudspeaker
 from app.metrics import Metrics
 from app.plan_builder import MakePlanBuilder, make_plan_builder
 from app.plans import PATIENCE_S, Plans
-from app.promptness import be_prompt
+from app.promptness import be_prompt, spare_collections
 from app.pulse import Pulse
 from app.reload import check_sizes, reload_services
 from app.server import SpeakServer
@@ -179,8 +178,7 @@ class Daemon:
         finally:
             patience.cancel()
         self.services.voices = VoiceTable(models, config.voice.speaker, config.voice.language)
-        gc.collect()
-        gc.freeze()  # what is here now stays: no collection needs to walk it while the loop waits
+        spare_collections()
         self.notify.ready(self.pulse.summary())
         if server_path(config.server.socket) is not None or config.security.loudspeaker_over_tcp:
             self.services.loudspeaker.open()

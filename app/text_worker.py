@@ -8,7 +8,6 @@ not know: sessions, sound; who may ask, and how much, is the daemon's affair.
 from __future__ import annotations
 
 import contextlib
-import gc
 import signal
 import socket
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from app.bundle_reader import BundleReader
 from app.front_end import TextFrontEnd
+from app.promptness import spare_collections
 from app.text_messages import (
     REQUESTS,
     Answer,
@@ -70,8 +70,7 @@ class TextWorker:
             return Ids(self._reader(request.reader).instruct_ids(request.text))
         elif isinstance(request, Open):
             self._readers[request.reader] = BundleReader(Path(request.bundle))
-            gc.collect()
-            gc.freeze()  # tables are there to stay: no collection needs to walk them
+            spare_collections()
         elif isinstance(request, Close):
             self._readers.pop(request.reader, None)
         return Done()

@@ -11,7 +11,6 @@ are fixed, so that every column says the same; figures are for comparing within 
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 import threading
 import time
@@ -23,6 +22,7 @@ from typing import Any, Final
 import numpy as np
 
 from app.front_end import TextFrontEnd
+from app.promptness import spare_collections
 from engines.contract import SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
 from engines.errors import EngineBusyError
@@ -103,8 +103,7 @@ def main() -> None:
         config = EngineConfig(slots=max(options.concurrency), max_waiting=0, positions=512, **switches)
         with SpeechEngine.open(options.bundle, config) as engine:
             engine.warm_up()
-            gc.collect()
-            gc.freeze()  # as the daemon does: a whole round of the collector holds every thread for 80 ms
+            spare_collections()  # as the daemon does
             _together(engine, ids, 1, first, options.max_frames)  # the very first is not as the others are
             for many in options.concurrency:
                 found = _together(engine, ids, many, first, options.max_frames)
