@@ -41,8 +41,8 @@ def plan(message: ContextStart, voices: VoiceTable) -> Plan:
     except FormatError as error:
         raise ProtocolError("bad_format", str(error), message.context) from None
     language = (message.language or voices.language_of(voice)).lower()
-    if language != "auto" and language not in info.languages:
-        known = ", ".join(dict.fromkeys(("auto", *info.languages)))
+    if language not in voice.model.languages:
+        known = ", ".join(voice.model.languages)
         raise ProtocolError("unknown_language", f"'{voice.name}' speaks {known}, not '{language}'", message.context)
     if message.instruct and not info.takes_instruct:
         raise ProtocolError("bad_request", f"'{voice.name}' takes no 'instruct'; leave it out", message.context)

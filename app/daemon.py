@@ -38,7 +38,7 @@ from app.promptness import be_prompt, spare_collections
 from app.pulse import Pulse
 from app.reload import check_sizes, reload_services
 from app.server import SpeakServer
-from app.services import Services
+from app.services import Services, bundles_of
 from app.socket_path import server_path
 from app.systemd_notify import SystemdNotify
 from app.text_process import TextProcess
@@ -143,7 +143,7 @@ class Daemon:
                 work.append(asyncio.ensure_future(self.pulse.beat(self.stop)))
                 work.append(asyncio.ensure_future(DeviceWatch(self._models).run()))
                 if config.server.build_plans == "background":
-                    work.append(asyncio.ensure_future(self._plans.build_behind(self._bundles())))
+                    work.append(asyncio.ensure_future(self._plans.build_behind(bundles_of(self.services.config))))
                 await stopped
             return 1 if self.pulse.failure else 0
         finally:
@@ -171,9 +171,10 @@ class Daemon:
         patience = asyncio.ensure_future(self._ask_for_patience())
         try:
             if config.server.build_plans == "wait":
-                await self._plans.build_missing(self._bundles())
+                await self._plans.build_missing(bundles_of(config))
             models = [
-                await self.services.open_model(bundle, config, self.services.pools.text) for bundle in self._bundles()
+                await self.services.open_model(bundle, config, self.services.pools.text)
+                for bundle in bundles_of(config)
             ]
         finally:
             patience.cancel()
@@ -186,10 +187,6 @@ class Daemon:
         _log.info("ready", voices=self.services.voices.names)
         if self._changed:
             self.reload()
-
-    def _bundles(self) -> list[str]:
-        config = self.services.config
-        return list(dict.fromkeys((config.voice.bundle, *config.server.bundles)))
 
     async def _ask_for_patience(self) -> None:
         while True:

@@ -15,7 +15,7 @@ import msgspec
 
 from app import security
 from app.config import Config, ConfigError, load_config
-from app.services import Services
+from app.services import Services, bundles_of
 from app.threads import in_thread
 from app.voices import VoiceModel, VoiceTable
 from engines.errors import SpeechError
@@ -103,7 +103,7 @@ async def _open_table(services: Services, config: Config) -> VoiceTable:
     opened: list[VoiceModel] = []
     models = []
     try:
-        for bundle in dict.fromkeys((config.voice.bundle, *config.server.bundles)):
+        for bundle in bundles_of(config):
             if bundle not in present:
                 opened.append(await services.open_model(bundle, config, services.pools.text))
             models.append(present[bundle] if bundle in present else opened[-1])

@@ -36,6 +36,11 @@ class Services:
     """Of the TCP port; one for as long as it is open."""
 
 
+def bundles_of(config: Config) -> list[str]:
+    """The directories of its voices, the default voice's first."""
+    return list(dict.fromkeys((config.voice.bundle, *config.server.bundles)))
+
+
 def limits_of(config: Config) -> Limits:
     """What a client is told about its bounds."""
     limits = config.limits

@@ -70,6 +70,11 @@ class VoiceModel:
         self._left.set()
 
     @property
+    def languages(self) -> list[str]:
+        """What a client may name; "auto", which leaves it to the voice, is always among them."""
+        return list(dict.fromkeys(("auto", *self.info.languages)))
+
+    @property
     def users(self) -> int:
         """Contexts that speak with it."""
         return self._users
@@ -134,7 +139,7 @@ class VoiceTable:
         self.default = self.voices[wanted] if wanted else first
         self._language = default_language.lower() or "auto"
         if self.language_of(self.default) != self._language:
-            known = ", ".join(dict.fromkeys(("auto", *self.default.model.info.languages)))
+            known = ", ".join(self.default.model.languages)
             raise VoiceError(f"'{self.default.name}' speaks {known}, not '{default_language}'")
 
     @property
@@ -145,11 +150,11 @@ class VoiceTable:
     @property
     def languages(self) -> list[str]:
         """Of all models together."""
-        return list(dict.fromkeys(["auto", *(name for model in self.models for name in model.info.languages)]))
+        return list(dict.fromkeys(name for model in self.models for name in model.languages))
 
     def language_of(self, voice: Voice) -> str:
         """The language of a text of which nobody said one."""
-        return self._language if self._language in voice.model.info.languages else "auto"
+        return self._language if self._language in voice.model.languages else "auto"
 
     def find(self, name: str | None) -> Voice:
         """A voice by its name, whatever its case. Raises `VoiceError`."""
