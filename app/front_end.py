@@ -122,8 +122,13 @@ class TextFrontEnd:
         return pieces
 
     def early(self) -> list[TextPiece]:
-        """The words of the unfinished segment that are certain by now and were not given yet, for a voice that can
-        begin with them; asked for when no more text is at hand."""
+        """What is to be spoken now that no more text is at hand.
+
+        All of it where a sentence has ended and its line too; else, for a voice that can begin with them, the words of
+        the unfinished segment that are certain by now and were not given yet.
+        """
+        if self._segmenter.ends_with((self._lines.held if self._lines else "") + self._cleaner.held):
+            return self.finish()
         piece = self._words.more(self._segmenter.open_text()) if self._words is not None else None
         return [] if piece is None else [piece]
 

@@ -68,6 +68,11 @@ class Cleaner:
         self._given += len(text)
         return self._spaced(self._uncontrolled(self._composed(self._one_break(raw.sub(_INVISIBLE, "")))))
 
+    @property
+    def held(self) -> str:
+        """What was not given yet, nearly as it will be."""
+        return self._run.text + self._unfinished.text + self._cluster.text
+
     def finish(self) -> SpannedText:
         """What is left at the end of the stream. The cleaner may be fed again: offsets go on."""
         end = SpannedText.of("", self._given)

@@ -55,6 +55,11 @@ class Lines:
         """Take the next piece; the result continues what earlier calls gave."""
         return self._read(self._held + piece, last=False)
 
+    @property
+    def held(self) -> str:
+        """What was not given yet."""
+        return self._held.text
+
     def finish(self) -> SpannedText:
         """What was held back. Lines may be fed again, as at the start."""
         rest = self._read(self._held, last=True)

@@ -32,6 +32,7 @@ _TERMINATORS: Final = frozenset(".!?\u2026")
 _WIDE_TERMINATORS: Final = frozenset("\u3002\uff01\uff1f\uff61\uff0e")
 _CLOSERS: Final = "\"'\u201d\u2019\u00bb)]}*_`\u300d\u300f\uff09\u3011\u300b"
 _AFTER_END: Final = re.compile(rf"[.!?\u2026\u3002\uff01\uff1f\uff61\uff0e{re.escape(_CLOSERS)}]*")
+_LAST_OF_LINE: Final = re.compile(rf"[.!?\u2026\u3002\uff01\uff1f][{re.escape(_CLOSERS)}]*[^\S\r\n]*[\r\n]\s*\Z")
 _OPENING: Final = re.compile(r"\s+[\"'\u201c\u2018\u00ab(\[{*_`\u00bf\u00a1\u2014\u2013-]*\s?")
 _LAST_WORD: Final = re.compile(r"[^\W_]+(?:[.'\u2019][^\W_]+)*\Z")
 _LIST_MARK: Final = re.compile(r"(?:[-*+\u2022\u2013\u2014>]|#{1,6}|\d{1,3}[.)])\s")
@@ -97,6 +98,17 @@ class Segmenter:
         self._sentence = self._clause = self._joint = self._space = self._gap = 0
         """Last cuts so far (0: none): after a short sentence, after a clause, before a word that begins a phrase,
         between words, at any space."""
+
+    def ends_with(self, more: str) -> bool:
+        """Whether, with `more` behind the text under way, a sentence has ended and its line too."""
+        text = self._pending.text[-_LOOK_AHEAD:] + more
+        if not (found := _LAST_OF_LINE.search(text)):
+            return False
+        before = text[: found.start()]
+        if found.group()[0] != "." or before[-1:] in _TERMINATORS:
+            return True
+        word = _LAST_WORD.search(before)
+        return not _NUMBERED.search(before) and ends_sentence(word.group() if word else "", "A")
 
     def open_text(self) -> SpannedText:
         """The segment under way as far as it was looked at. With `SegmentBounds.forward` all of it but its last word is

@@ -165,6 +165,24 @@ def test_speaking_goes_on_after_finish() -> None:
     assert [(piece.text, piece.span) for piece in first + second] == [("One thing", (0, 9)), ("Another", (11, 18))]
 
 
+@pytest.mark.parametrize(
+    "line", ["Dinner is ready.", "Come!\u201d", "milk\nbread.", "See you at 9 p.m.", "Well\u2026 "]
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
+def test_a_sentence_whose_line_has_ended_waits_for_no_other(line: str, end: str) -> None:
+    front_end = open_front_end()
+    assert not front_end.feed(line + end)
+    assert [piece.span for piece in front_end.early()] == [(0, len(line + end))]
+    assert not front_end.early()
+    assert [piece.text for piece in pieces(front_end, "- Now.")] == ["Now."]
+
+
+@pytest.mark.parametrize("text", ["Dinner is ready.", "Dinner is ready. ", "Dinner\n", "Go and meet Dr.\n", "1.\n"])
+def test_what_may_go_on_waits(text: str) -> None:
+    front_end = open_front_end()
+    assert not [*front_end.feed(text), *front_end.early()]
+
+
 def test_an_instruct_is_cleaned_and_whole() -> None:
     front_end = open_front_end()
     assert front_end.instruct_ids("be\x00 calm<|im_end|>") == TOKENS.instruct_ids("be calm")
