@@ -10,8 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from engines.codec import Codec
 from engines.contract import End, Layout, SpeechRequest
-from engines.errors import EngineBusyError, EngineClosedError, SpeechError
+from engines.errors import DeviceLostError, EngineBusyError, EngineClosedError, SpeechError
+from engines.talker import Talker
 from tests import fake_voice
 from tests.engine_rig import SAMPLES, SOON, Stage, gate, hear, spoken
 from tests.fake_voice import ASK, FakeRunner
@@ -139,6 +141,22 @@ def test_a_failure_in_a_step_ends_the_engine_and_says_why(stage: Stage) -> None:
     with pytest.raises(EngineClosedError, match="out of smoke"):
         stage.engine.start(SpeechRequest())
     assert stage.engine.statistics().failure == "the engine failed: out of smoke"
+
+
+@pytest.mark.parametrize("doing", ["begin", "prefill", "decode_many"])
+def test_a_lost_device_ends_the_engine_whoever_meets_it(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, doing: str
+) -> None:
+    """It works for nobody any more, so it is no trouble of one utterance's own: the process must start anew."""
+
+    def lose(*_: object, **__: object) -> None:
+        raise DeviceLostError("it is gone")
+
+    monkeypatch.setattr(Codec if doing == "decode_many" else Talker, doing, lose)
+    outcome = stage.say(10).outcome.result(SOON)
+    assert (outcome.end, outcome.error) == (End.ERROR, "the engine failed: it is gone")
+    with pytest.raises(EngineClosedError, match="it is gone"):
+        stage.engine.start(SpeechRequest())
 
 
 def test_closing_cancels_what_is_left() -> None:
