@@ -93,6 +93,16 @@ def test_the_best_scale_is_no_worse_than_the_plain_one() -> None:
     assert (error(best_scales(np.ascontiguousarray(block.T), 4)) <= error(plain) * (1 + 1e-5)).all()
 
 
+def test_the_best_scale_gives_up_what_lies_far_out() -> None:
+    """One value must not cost all others their resolution; where nothing lies far out, nothing is given up."""
+    block = np.random.default_rng(4).normal(0, 1, (BLOCK, OUTPUTS)).astype(np.float32)
+    block[0] = 5.0
+    assert best_scales(block, 4).mean() < 0.95 * 5.0 / 7
+    even = np.random.default_rng(5).integers(-8, 8, (BLOCK, OUTPUTS)).astype(np.float32)
+    even[:2] = [[-8.0], [7.0]]
+    assert (best_scales(even, 4) == 1.0).all()
+
+
 @pytest.mark.parametrize("bits", [4, 8])
 def test_integers_survive_both_packings(bits: int) -> None:
     random, most = np.random.default_rng(3), 2 ** (bits - 1)

@@ -87,12 +87,27 @@ def test_a_worker_that_was_stopped_never_starts() -> None:
 def test_it_rests_as_long_as_its_tick_says_and_ends_at_once_when_stopped() -> None:
     script, bell = Script(), Bell()
     script.worker._bell = bell
-    for answer in (0.0, 0.001, 0.0, None):
+    for answer in (0.0, 0.001, 0.0, None, None):
         script.answers.put(answer)
     script.worker.start()
     assert [bell.waits.get(timeout=SOON) for _ in range(2)] == [0.001, None]
+    script.worker.ring()  # for one more look, and no more
+    assert bell.waits.get(timeout=SOON) is None
     script.worker.stop()
     script.worker._thread.join(SOON)
     assert not script.worker._thread.is_alive()
     assert bell.waits.empty()
-    assert [script.asked.acquire(blocking=False) for _ in range(5)] == [True] * 4 + [False]
+    assert [script.asked.acquire(blocking=False) for _ in range(6)] == [True] * 5 + [False]
+
+
+def test_its_own_thread_does_not_wait_for_itself() -> None:
+    """Whoever hears of a failure may close all there is."""
+    told: queue.Queue[Exception] = queue.Queue()
+
+    def close(error: Exception) -> None:
+        worker.join()
+        told.put(error)
+
+    worker = Worker("test", lambda: 1 / 0, close)
+    worker.start()
+    assert isinstance(told.get(timeout=SOON), ZeroDivisionError)
