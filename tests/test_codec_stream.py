@@ -1,0 +1,124 @@
+"""One utterance on its way through the codec: its playing clock, how urgent it is, what is handed over."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engines.codec_stream import CodecStream
+from engines.contract import End, Pace, SpeechRequest
+from engines.pacing import PATIENCE_MS
+from engines.prompt import PromptBuilder
+from engines.ring import Ring
+from engines.sampling import resolve_sampling
+from engines.utterance import LiveUtterance, Stop
+from tests import fake_voice
+from tests.engine_rig import SAMPLES
+
+BUNDLE = fake_voice.bundle()
+FRAME = BUNDLE.manifest.frame
+PROMPTS = PromptBuilder(BUNDLE)
+READY_AT = 9.0
+SILENT, LOUD = 0.0, 0.5
+
+
+def make(pace: Pace = Pace.REALTIME, silence_frames: int = 0) -> CodecStream:
+    request = SpeechRequest(pace=pace)
+    utterance = LiveUtterance(
+        request,
+        PROMPTS.plan(request),
+        resolve_sampling(request.sampling, 0, BUNDLE.manifest.sampling),
+        prompts=PROMPTS,
+        text_ids=BUNDLE.manifest.text_ids,
+        most_text=9,
+        frames=Ring(50, (FRAME.codebooks,), "i4"),
+        pcm=Ring(1000),
+        wake=lambda: None,
+        clock=lambda: READY_AT,
+    )
+    utterance.feed((30,))
+    utterance.end_of_text()
+    return CodecStream(0, utterance, FRAME, silence_frames * SAMPLES)
+
+
+def hand_over(stream: CodecStream, frames: int, now: float, level: float = LOUD) -> None:
+    """A block, which its listener fetches at once."""
+    stream.hand_over(np.full(frames * SAMPLES, level, np.float32), now, 3.0)
+    stream.utterance.pcm.read_nowait(1000)
+
+
+def test_sound_is_played_from_its_first_sample_on() -> None:
+    stream = make()
+    assert stream.in_hand_ms(10.0) == 0.0
+    hand_over(stream, 2, 10.0)
+    hand_over(stream, 1, 10.0625)
+    assert [stream.in_hand_ms(now) for now in (10.0625, 10.125, 10.5)] == pytest.approx([177.5, 115.0, -260.0])
+    progress = stream.utterance.progress
+    assert (stream.decoded, progress.samples, progress.codec_ms) == (3, 12, 6.0)
+    assert progress.first_audio_ms == 1000.0
+
+
+def test_sound_that_ran_out_goes_on_when_there_is_more() -> None:
+    stream = make()
+    hand_over(stream, 2, 10.0)
+    stream.start_block = 5
+    hand_over(stream, 3, 20.0)
+    assert stream.in_hand_ms(20.0) == pytest.approx(240.0)
+    assert stream.start_block is None, "the next start is planned by what is known then"
+
+
+def test_what_is_not_fetched_is_not_played() -> None:
+    stream = make()
+    stream.hand_over(np.full(5 * SAMPLES, LOUD, np.float32), 10.0, 3.0)
+    stream.utterance.pcm.read_nowait(SAMPLES)
+    stream.look_at_listener(10.0625)
+    assert stream.in_hand_ms(10.0625) == pytest.approx(337.5), "fetched in time"
+    stream.look_at_listener(11.0)
+    assert stream.in_hand_ms(11.0) == pytest.approx(320.0)
+    assert stream.in_hand_ms(11.25) == pytest.approx(70.0)
+
+
+def test_the_least_sound_is_the_most_urgent_and_then_the_longest_wait() -> None:
+    stream = make()
+    assert stream.urgency_ms(READY_AT + 5.0) == 0.0, "nobody hears a gap before the start"
+    hand_over(stream, 2, 10.0)
+    assert stream.urgency_ms(10.125) == pytest.approx(35.0)
+    assert [stream.urgency_ms(now) for now in (10.25, 12.0)] == pytest.approx([-250.0, -2000.0])
+
+
+def test_what_nobody_hears_in_real_time_has_patience_for_a_while() -> None:
+    stream = make(Pace.FAST)
+    hand_over(stream, 2, 10.0)
+    assert stream.urgency_ms(10.125) == PATIENCE_MS - 125.0
+    assert [stream.patient(now) for now in (10.0, 10.25, 11.0)] == [True, True, False]
+    assert not make().patient(READY_AT)
+
+
+def test_who_is_hungry() -> None:
+    stream, file = make(), make(Pace.FAST)
+    assert not stream.hungry, "it has not begun"
+    for one in (stream, file):
+        hand_over(one, 1, 10.0)
+    assert stream.hungry
+    assert not file.hungry
+    stream.utterance.frames.write_nowait(np.zeros((1, FRAME.codebooks), np.int32))
+    stream.utterance.talker_left(Stop(End.END))
+    assert stream.hungry
+    stream.utterance.frames.read_nowait(1)
+    assert not stream.hungry, "there is no more of it"
+    cancelled = make()
+    hand_over(cancelled, 1, 10.0)
+    cancelled.utterance.cancel()
+    assert not cancelled.hungry
+
+
+def test_silence_goes_out_for_so_long_and_loses_its_utterance() -> None:
+    stream = make(silence_frames=4)
+    hand_over(stream, 1, 10.0, SILENT)
+    assert not stream.utterance.lost
+    stream.hand_over(np.full(3 * SAMPLES, SILENT, np.float32), 10.0, 3.0)
+    assert stream.utterance.lost
+    assert (stream.decoded, stream.utterance.pcm.used) == (2, SAMPLES), "half of it, before anything was heard"
+    stream.judge()
+    assert stream.utterance.again
+    assert stream.idle
