@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from engines.bundle import open_bundle
 from engines.errors import BundleError
-from engines.manifest import MANIFEST_NAME, read_manifest
+from engines.manifest import MANIFEST_NAME, Tables, read_manifest
 
 
 @pytest.fixture
@@ -40,6 +41,16 @@ def test_tables_are_mapped_not_read(tiny_bundle: Path) -> None:
     assert np.isfinite(bundle.codec_embedding).all()
     assert bundle.codec_embedding.any()
     assert not bundle.codec_embedding.flags.writeable
+
+
+def test_the_table_of_codes_is_found_wherever_it_lies(copy: Path) -> None:
+    name = read_manifest(copy).graphs.weights
+    weights = load_file(copy / name)
+    table = weights[Tables.CODEC_EMBEDDING]
+    np.testing.assert_array_equal(open_bundle(copy).codec_embedding, table)
+    save_file({"a": table[:3], Tables.CODEC_EMBEDDING: table}, copy / name)
+    change_manifest(copy, "files", name, "bytes", value=(copy / name).stat().st_size)
+    np.testing.assert_array_equal(open_bundle(copy, verify=False).codec_embedding, table)
 
 
 @pytest.mark.parametrize("part", ["frame", "codec", "weights", "text_table"])
@@ -77,6 +88,8 @@ def test_not_a_bundle(tmp_path: Path) -> None:
         (("talker", "hidden"), 63, r"not float \[text vocabulary, 63\]"),
         (("talker", "vocabulary"), 5, "talker.codec_embedding is F32"),
         (("text_ids", "eos"), 10**6, "text_ids.eos is 1000000"),
+        (("text_ids", "role"), [0, 10**6, 1], "text_ids.role is 1000000"),
+        (("text_ids", "role"), [-1], "text_ids.role is -1"),
         (("codec_ids", "think"), -1, "codec_ids.think is -1"),
         (("languages", "english"), 10**6, "languages.english"),
         (("speakers", "aiden", "id"), 10**6, "speakers.aiden"),
@@ -108,6 +121,17 @@ def test_a_foreign_file_is_refused(copy: Path, part: str, content: bytes, says: 
     (copy / name).write_bytes(content)
     change_manifest(copy, "files", name, "bytes", value=len(content))
     with pytest.raises(BundleError, match=says):
+        open_bundle(copy, verify=False)
+
+
+@pytest.mark.parametrize("kind", [(np.float32, 1), (np.float32, 3), (np.int32, 2)])
+def test_a_text_table_of_another_kind_is_refused(copy: Path, kind: tuple[type[np.generic], int]) -> None:
+    manifest = read_manifest(copy)
+    dtype, axes = kind
+    np.save(copy / manifest.graphs.text_table, np.zeros((manifest.talker.hidden,) * axes, dtype))
+    size = (copy / manifest.graphs.text_table).stat().st_size
+    change_manifest(copy, "files", manifest.graphs.text_table, "bytes", value=size)
+    with pytest.raises(BundleError, match=r"not float \[text vocabulary"):
         open_bundle(copy, verify=False)
 
 

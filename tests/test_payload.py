@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from export.errors import ExportError
-from export.payload import Payload
+from export.payload import PAGE_BYTES, Payload
 
 
 def test_written_tensors_are_read_back_by_the_library_and_lie_where_announced(tmp_path: Path) -> None:
@@ -35,6 +35,7 @@ def test_written_tensors_are_read_back_by_the_library_and_lie_where_announced(tm
         assert raw[offset : offset + length] == values.tobytes()
         assert offset % values.dtype.itemsize == 0
     assert sum(told) == payload.nbytes
+    assert min(offset for offset, _ in payload.spans().values()) % PAGE_BYTES == 0, "readers map it"
 
 
 def test_a_shared_name_keeps_its_first_maker_and_must_agree_in_shape() -> None:
