@@ -142,8 +142,8 @@ def _check_ids(bundle: Bundle) -> None:
     """Every id of the manifest must be a row of its table: checked once, so that nothing reads past an end later."""
     manifest = bundle.manifest
     text, codec = manifest.text_ids, manifest.codec_ids
-    text_ids = {"text_ids.role": max(text.role, default=0), "text_ids.pad": text.pad}
-    text_ids |= {"text_ids.bos": text.bos, "text_ids.eos": text.eos}
+    text_ids = {f"text_ids.role[{place}]": value for place, value in enumerate(text.role)}
+    text_ids |= {"text_ids.pad": text.pad, "text_ids.bos": text.bos, "text_ids.eos": text.eos}
     codec_ids = {f"codec_ids.{name}": getattr(codec, name) for name in codec.__struct_fields__}
     codec_ids |= {f"languages.{name}": value for name, value in manifest.languages.items()}
     codec_ids |= {f"speakers.{name}": speaker.id for name, speaker in manifest.speakers.items()}
