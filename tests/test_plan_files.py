@@ -73,6 +73,20 @@ def test_what_failed_its_verification_is_never_found(tmp_path: Path) -> None:
         find(tmp_path, KEY, SIZES)
 
 
+def test_what_was_not_verified_serves(tmp_path: Path) -> None:
+    """Its builder was told so."""
+    folder = write_plan(tmp_path, verification=None)
+    assert find(tmp_path, KEY, SIZES).folder == folder
+
+
+def test_the_plans_of_a_bundle_are_no_others(tmp_path: Path) -> None:
+    own, foreign = write_plan(tmp_path), msgspec.structs.replace(KEY, bundle="a" * 64)
+    write_plan(tmp_path, key=foreign)
+    assert [plan.folder for plan in plans_of(tmp_path, KEY.bundle)] == [own]
+    with pytest.raises(PlanError, match="bundle is aaaaaaaaaaaa, it was built for bbbbbbbbbbbb;"):
+        find_plan(plans_of(tmp_path, KEY.bundle), msgspec.structs.asdict(foreign), SIZES)
+
+
 def test_no_plan_at_all(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r"no TensorRT plan for this bundle in .*; run `speakd build`"):
         find(tmp_path / "nowhere", KEY, SIZES)

@@ -62,10 +62,10 @@ def test_the_time_left_begins_as_expected_and_then_follows_the_clock() -> None:
 def test_a_stage_never_goes_back() -> None:
     told = list[BuildState]()
     whole = progress([0.0], told)
-    whole.begin("weights", 1.0)
+    whole.begin("weights", 0.5)
     for done in (0.5, 0.2, 2.0):
         whole.advance(done)
-    assert [state.fraction for state in told] == [0.0, 0.5, 0.5, 1.0]
+    assert [state.fraction for state in told] == [0.0, 0.25, 0.25, 0.5]
 
 
 def test_who_is_asked_to_stop_stops() -> None:
@@ -75,5 +75,7 @@ def test_who_is_asked_to_stop_stops() -> None:
     assert whole.advance(0.1)
     stopped[0] = True
     assert not whole.advance(0.2)
+    with pytest.raises(StoppedError):
+        whole.go_on(0.3)
     with pytest.raises(StoppedError):
         whole.begin("engines", 0.5)
