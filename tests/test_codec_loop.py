@@ -49,6 +49,7 @@ class World:
     frames: int
     first: int | None = None
     call_ms: float = 1e9
+    adaptive: bool = True
     now_ms: float = 0.0
     made: int = 0
     blocks: list[int] = field(default_factory=list)
@@ -79,7 +80,7 @@ class World:
             cast("Codec", self),
             scheduler,
             KnownCosts(self.costs),
-            policy=CodecPolicy(call_ms=self.call_ms),
+            policy=CodecPolicy(call_ms=self.call_ms, adaptive=self.adaptive),
             timeline=Timeline(),
             tally=RunawayTally(),
             slot_free=lambda: None,
@@ -198,3 +199,9 @@ def test_blocks_are_no_wider_than_a_call_may_take() -> None:
     world = World(costs_of(20.0, 10.0, 30.0), frames=60, call_ms=100.0)
     world.run()
     assert max(world.blocks) == 3
+
+
+def test_blocks_that_are_not_adapted_are_all_as_large_as_may_be() -> None:
+    world = World(costs_of(20.0, 5.0, 5.0), frames=3 * CEILING + 1, adaptive=False)
+    world.run()
+    assert world.blocks == [CEILING] * 3 + [1]

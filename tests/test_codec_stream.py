@@ -119,6 +119,18 @@ def test_silence_goes_out_for_so_long_and_loses_its_utterance() -> None:
     stream.hand_over(np.full(3 * SAMPLES, SILENT, np.float32), 10.0, 3.0)
     assert stream.utterance.lost
     assert (stream.decoded, stream.utterance.pcm.used) == (2, SAMPLES), "half of it, before anything was heard"
+    stream.utterance.frames.write_nowait(np.zeros((3, FRAME.codebooks), np.int32))
+    assert not stream.idle
     stream.judge()
     assert stream.utterance.again
+    assert stream.idle, "the rest of this try is not for anybody"
+
+
+def test_who_was_cancelled_is_over_once_the_talker_has_left_whatever_is_left_of_it() -> None:
+    stream = make()
+    stream.utterance.frames.write_nowait(np.zeros((3, FRAME.codebooks), np.int32))
+    stream.utterance.cancel()
     assert stream.idle
+    assert not stream.over
+    stream.utterance.talker_left(Stop(End.CANCELLED))
+    assert stream.over

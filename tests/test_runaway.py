@@ -104,6 +104,8 @@ class Wanderer:
     def __init__(self, code: int, *, attempts: int = 1, since: int = 0, asked: int = 30, **config: float) -> None:
         self._code, self._attempts, self._since = code, attempts, since
         self.prompts, self.frames = 0, 0
+        self.positions: list[int] = []
+        """Frames before each call, by the codec."""
         codec = FakeRunner(self._decode)
         sizes = EngineConfig(**{"slots": 1} | config)  # type: ignore[arg-type]
         self.engine = fake_voice.engine(fake_voice.bundle(), FakeRunner(self._speak), codec, sizes)
@@ -120,6 +122,7 @@ class Wanderer:
 
     def _decode(self, inputs: Tensors, outputs: Tensors) -> None:
         """Code 0 below 1 is silent."""
+        self.positions.append(int(inputs[CodecInputs.POSITION][0]))
         codes, pcm = inputs[CodecInputs.CODES], outputs[CodecOutputs.PCM]
         pcm[:] = np.repeat(codes[:, :, 0] > 0, pcm.shape[1] // codes.shape[1], axis=1)
 
@@ -155,6 +158,7 @@ def test_who_was_never_heard_is_begun_again(layout: Layout, chunks: bool, silenc
     assert len(pcm) == outcome.samples == (silent + 30) * 4
     assert not pcm[: silent * 4].any()
     assert np.array_equal(pcm[silent * 4 :: 4] > 0, outcome.codes[:, 0] > 0)
+    assert wanderer.positions.count(0) == 2, "its sound begins anew, too"
 
 
 def test_another_try_has_its_own_noise() -> None:
