@@ -13,8 +13,9 @@ from engines.chunk_policy import Costs, first_block
 from engines.codec import Codec
 from engines.codec_loop import CodecLoop
 from engines.codec_round import CodecPolicy
-from engines.contract import End, Layout, Pcm, Sampling, SpeechRequest
+from engines.contract import End, Layout, Pace, Pcm, Sampling, SpeechRequest
 from engines.costs import CostModel
+from engines.pacing import PATIENCE_MS
 from engines.prompt import PromptBuilder
 from engines.ring import Ring
 from engines.runaway import RunawayTally
@@ -50,6 +51,7 @@ class World:
     first: int | None = None
     call_ms: float = 1e9
     adaptive: bool = True
+    pace: Pace = Pace.REALTIME
     now_ms: float = 0.0
     made: int = 0
     blocks: list[int] = field(default_factory=list)
@@ -58,7 +60,7 @@ class World:
     slots, most_frames = 1, CEILING
 
     def __post_init__(self) -> None:
-        request = SpeechRequest(layout=Layout.STREAMING, initial_codec_chunk_frames=self.first)
+        request = SpeechRequest(layout=Layout.STREAMING, initial_codec_chunk_frames=self.first, pace=self.pace)
         self.utterance = LiveUtterance(
             request,
             PROMPTS.plan(request),
@@ -126,6 +128,52 @@ class World:
         """The most that a block came too late for a listener who started with the first one."""
         played_ms = self.decoded_at_ms[0] + FRAME.frame_ms * np.cumsum(self.blocks)
         return float(np.max(np.array(self.decoded_at_ms[1:]) - played_ms[:-1], initial=-np.inf))
+
+
+class Pair:
+    """Two in slots 0 and 1: one who is heard since a moment, and whoever comes; calls cost what `World`'s do."""
+
+    slots, most_frames = 2, CEILING
+
+    def __init__(self, costs: Costs, pace: Pace) -> None:
+        self.now_ms, self.decoded = 0.0, list[int]()
+        self.costs = costs
+        self.heard, self.comes = (World(costs, 1000, pace=pace).utterance for pace in (Pace.REALTIME, pace))
+        scheduler = Scheduler(2, 0)
+        for utterance in (self.heard, self.comes):
+            scheduler.enter(utterance)
+        scheduler.admit()
+        self.loop = CodecLoop(
+            FRAME,
+            cast("Codec", self),
+            scheduler,
+            KnownCosts(costs),
+            policy=CodecPolicy(),
+            timeline=Timeline(),
+            tally=RunawayTally(),
+            slot_free=lambda: None,
+            clock=lambda: self.now_ms / 1000.0,
+        )
+
+    def begin(self, slot: int) -> None:
+        """The codec's."""
+
+    def decode_many(self, low: int, codes: np.ndarray) -> Pcm:
+        """The codec's."""
+        self.now_ms += self.costs.codec_ms(codes.shape[1] * len(codes))
+        self.decoded += range(low, low + len(codes))
+        return np.zeros((len(codes), codes.shape[1] * FRAME.samples_per_frame), dtype=np.float32)
+
+    def make(self, utterance: LiveUtterance, frames: int) -> None:
+        utterance.frames.write_nowait(np.zeros((frames, FRAME.codebooks), np.int32))
+        utterance.progress.frame_at = self.now_ms / 1000.0
+
+    def tick(self) -> float | None:
+        """Both fetch what there is."""
+        pause_s = self.loop.tick()
+        for utterance in (self.heard, self.comes):
+            utterance.pcm.read_nowait(100_000)
+        return pause_s
 
 
 def costs_of(step_ms: float, call_ms: float, per_frame_ms: float) -> Costs:
@@ -205,3 +253,45 @@ def test_blocks_that_are_not_adapted_are_all_as_large_as_may_be() -> None:
     world = World(costs_of(20.0, 5.0, 5.0), frames=3 * CEILING + 1, adaptive=False)
     world.run()
     assert world.blocks == [CEILING] * 3 + [1]
+
+
+def test_who_begins_is_served_where_nobody_else_can_be() -> None:
+    """The other has 50 ms left and no frame yet: a call of 30 ms does not leave him one, but waiting makes none."""
+    pair = Pair(costs_of(20.0, 25.0, 5.0), Pace.REALTIME)
+    pair.make(pair.heard, 1)
+    assert pair.tick() == 0.0
+    pair.now_ms += 30.0
+    pair.make(pair.comes, 6)
+    assert pair.tick() == 0.0
+    assert pair.decoded == [0, 1]
+
+
+def test_a_file_waits_for_those_who_are_heard_as_long_as_it_has_patience() -> None:
+    pair = Pair(costs_of(20.0, 25.0, 5.0), Pace.FAST)
+    pair.make(pair.heard, 1)
+    assert pair.tick() == 0.0
+    pair.now_ms += 30.0
+    pair.make(pair.comes, 6)
+    assert pair.tick() == 0.005
+    assert pair.decoded == [0]
+    pair.now_ms = PATIENCE_MS
+    assert pair.tick() == 0.0
+    assert pair.decoded == [0, 1]
+
+
+def test_it_sleeps_until_the_first_of_all_is_due() -> None:
+    pair = Pair(costs_of(20.0, 5.0, 5.0), Pace.REALTIME)
+    for utterance, frames in ((pair.heard, 5), (pair.comes, 2)):
+        pair.make(utterance, frames)
+    while len(pair.decoded) < 2:
+        assert pair.tick() == 0.0
+    for utterance in (pair.heard, pair.comes):
+        pair.make(utterance, 1)
+    began_ms, pause_s = pair.now_ms, pair.tick()
+    assert pause_s is not None
+    assert len(pair.decoded) == 2
+    pair.now_ms = began_ms + 1000.0 * pause_s - 1.0
+    assert pair.tick() != 0.0
+    pair.now_ms += 1.1
+    assert pair.tick() == 0.0
+    assert pair.decoded[2:] == [1], "who has less in hand"
