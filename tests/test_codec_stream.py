@@ -126,6 +126,44 @@ def test_silence_goes_out_for_so_long_and_loses_its_utterance() -> None:
     assert stream.idle, "the rest of this try is not for anybody"
 
 
+def test_a_lost_one_is_judged_when_all_of_it_was_decoded_and_may_begin_again() -> None:
+    stream = make(silence_frames=9)
+    utterance = stream.utterance
+    utterance.frames.write_nowait(np.zeros((1, FRAME.codebooks), np.int32))
+    utterance.lose()
+    stream.judge()
+    assert not utterance.again, "there is more to hear of it"
+    assert stream.gathered_all
+    utterance.frames.read_nowait(1)
+    hand_over(stream, 1, 10.0, SILENT)
+    stream.judge()
+    assert utterance.again
+    assert not stream.begun_again()
+    assert utterance.begin_again()
+    assert [stream.begun_again() for _ in range(2)] == [True, False]
+    utterance.frames.write_nowait(np.zeros((1, FRAME.codebooks), np.int32))
+    assert not stream.idle
+    assert not stream.gathered_all
+
+
+def test_who_is_over() -> None:
+    stream = make()
+    assert not stream.over, "the talker has not left"
+    stream.utterance.frames.write_nowait(np.zeros((1, FRAME.codebooks), np.int32))
+    stream.utterance.talker_left(Stop(End.END))
+    assert not stream.over, "there is more to hear of it"
+    stream.utterance.frames.read_nowait(1)
+    assert stream.over
+
+
+def test_whose_listener_has_gone_is_handed_nothing_more() -> None:
+    stream = make()
+    stream.utterance.pcm.close()
+    hand_over(stream, 1, 10.0)
+    assert stream.utterance.stopping == Stop(End.ERROR, "the reader's listener failed")
+    assert (stream.decoded, stream.utterance.progress.samples) == (0, 0)
+
+
 def test_who_was_cancelled_is_over_once_the_talker_has_left_whatever_is_left_of_it() -> None:
     stream = make()
     stream.utterance.frames.write_nowait(np.zeros((3, FRAME.codebooks), np.int32))
