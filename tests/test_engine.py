@@ -150,6 +150,15 @@ def test_waiting_text_gives_the_same_codes_as_text_that_is_there(stage: Stage) -
     assert heard == len(text) * SAMPLES
 
 
+def test_what_is_there_of_a_file_comes_out_where_its_text_does_not(stage: Stage) -> None:
+    utterance = stage.say(9, 7, 8, ends=False, layout=Layout.STREAMING, pace=Pace.FAST)
+    come = 0
+    while come < 3 * SAMPLES:
+        come += len(utterance.pcm.read(100, SOON))
+    utterance.end_of_text()
+    assert hear(utterance)[1].frames == 9
+
+
 @pytest.mark.parametrize("first", [1, 3, 25])
 def test_the_first_block_can_be_fixed(stage: Stage, first: int) -> None:
     blocks: list[int] = []
