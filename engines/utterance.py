@@ -127,11 +127,10 @@ class LiveUtterance:
 
     def cancel(self) -> None:
         """Stop at the next frame boundary; idempotent. Unread sound is dropped at once, even after the end."""
-        self._pcm.cancel()
         with self._lock:
-            if self._finished:
-                return
-            self._stopping = self._stopping or Stop(End.CANCELLED)
+            if not self._finished:
+                self._stopping = self._stopping or Stop(End.CANCELLED)
+        self._pcm.cancel()  # after the wish: whoever finds the ring closed takes it for a failure otherwise
         self._wake()
 
     # -- the engine's side ------------------------------------------------------------------------------------------

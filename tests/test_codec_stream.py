@@ -164,6 +164,14 @@ def test_whose_listener_has_gone_is_handed_nothing_more() -> None:
     assert (stream.decoded, stream.utterance.progress.samples) == (0, 0)
 
 
+def test_who_is_cancelled_while_a_block_is_handed_over_did_not_fail() -> None:
+    """The codec may find the ring closed before its caller gets any further."""
+    stream = make()
+    stream.utterance.pcm.on_readable(lambda: hand_over(stream, 1, 10.0))
+    stream.utterance.cancel()
+    assert stream.utterance.stopping == Stop(End.CANCELLED)
+
+
 def test_who_was_cancelled_is_over_once_the_talker_has_left_whatever_is_left_of_it() -> None:
     stream = make()
     stream.utterance.frames.write_nowait(np.zeros((3, FRAME.codebooks), np.int32))
