@@ -35,6 +35,7 @@ _DISPENSABLE: Final = "800"
 """For the kernel, where memory runs out: this process before the daemon."""
 _FATAL: Final = frozenset({signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS})
 """What a builder dies of, and will again; other signals come from people, or with the daemon's own end."""
+_WITHOUT: Final = "no TensorRT plan could be built; speaking without"
 _log: Final = structlog.stdlib.get_logger("speakd")
 
 
@@ -83,16 +84,20 @@ class PlanBuilder:
     async def build(self, bundle: str) -> bool:
         """Build the plan of a bundle; whether there is a new one. Whatever is wrong is logged, and nothing is lost."""
         _log.info("building a TensorRT plan; this takes minutes", bundle=bundle)
-        process = await asyncio.create_subprocess_exec(
-            *self._words(self._config, bundle),
-            "--json",
-            cwd=ROOT,
-            env=environment_for_children(),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            limit=_LINE_BYTES,
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._words(self._config, bundle),
+                "--json",
+                cwd=ROOT,
+                env=environment_for_children(),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                limit=_LINE_BYTES,
+            )
+        except OSError as error:  # no memory, or no more tasks for this service
+            _log.error(_WITHOUT, bundle=bundle, error=f"the builder cannot be started: {error}")
+            return False
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
             Path(f"/proc/{process.pid}/oom_score_adj").write_text(_DISPENSABLE)
@@ -105,7 +110,7 @@ class PlanBuilder:
             _log.info("a TensorRT plan is there", bundle=bundle, plan=last.plan, built=last.built)
             return True
         reason = _reason(last, code)
-        _log.error("no TensorRT plan could be built; speaking without", bundle=bundle, error=reason)
+        _log.error(_WITHOUT, bundle=bundle, error=reason)
         if -code in _FATAL and failure:  # it cannot have told so itself
             await in_thread("plans", lambda: _remember(Path(failure), reason))
         return False

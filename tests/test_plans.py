@@ -212,6 +212,14 @@ def test_what_the_builder_writes_is_understood(script: str, good: bool) -> None:
     play(scenario())
 
 
+def test_a_builder_that_cannot_be_started_keeps_nobody_from_speaking() -> None:
+    async def scenario() -> None:
+        builder = PlanBuilder(settings(), lambda line: None, lambda config, bundle: ["/nowhere/python"])
+        assert not await builder.build("/voices/x")
+
+    play(scenario())
+
+
 @pytest.mark.parametrize(("number", "remembered"), [(9, True), (11, True), (1, False), (15, False)])
 def test_a_builder_that_is_killed_is_remembered_by_who_saw_it_die(
     tmp_path: Path, number: int, remembered: bool
