@@ -152,23 +152,8 @@ class TextProcess:
             return
         if self._ending:
             raise TextWorkerError("the daemon is stopping")
-        ours, theirs = socket.socketpair()
-        ours.settimeout(self._patience_s + _BEGIN_S)
-        with theirs:
-            environment = environment_for_children()
-            environment["OPENBLAS_NUM_THREADS"] = "1"  # it computes nothing
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "app.text_worker", str(theirs.fileno())],
-                cwd=ROOT,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-            )
-        self._link = ours
-        self._life += 1
-        self._errands.clear()
         try:
+            self._begin()
             for number, bundle in tuple(self._bundles.items()):
                 answer = self._exchange(Open(number, bundle))
                 if isinstance(answer, Failed):  # its contexts are told so one by one; the other voices go on
@@ -177,6 +162,30 @@ class TextProcess:
             self.failure = str(error)
             raise
         self.failure = None
+
+    def _begin(self) -> None:
+        """A new worker, which knows nothing yet. Raises `TextWorkerError`."""
+        try:
+            ours, theirs = socket.socketpair()
+            with theirs, contextlib.ExitStack() as ends:
+                ends.callback(ours.close)
+                ours.settimeout(self._patience_s + _BEGIN_S)
+                environment = environment_for_children()
+                environment["OPENBLAS_NUM_THREADS"] = "1"  # it computes nothing
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "app.text_worker", str(theirs.fileno())],
+                    cwd=ROOT,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    pass_fds=(theirs.fileno(),),
+                )
+                ends.pop_all()
+        except OSError as error:  # no memory, no more tasks or files for this service
+            raise TextWorkerError(f"the process that reads text cannot be started: {error}") from error
+        self._link = ours
+        self._life += 1
+        self._errands.clear()
 
     def _exchange(self, request: Request) -> Answer:
         """Raises `TextWorkerError`; the worker is gone then."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import signal
@@ -164,6 +165,24 @@ def test_a_worker_that_does_not_start_says_so(
     assert process.failure is not None
     monkeypatch.undo()
     assert reader.front_end("english").feed(STORY)
+    assert process.failure is None
+
+
+def test_a_machine_that_has_no_room_for_a_worker_is_told_as_that(
+    process: TextProcess, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = process.reader(tiny_bundle)
+    kill(process)
+
+    def full(*_: object, **__: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    with monkeypatch.context() as now:
+        now.setattr("app.text_process.subprocess.Popen", full)
+        with pytest.raises(TextWorkerError, match=r"cannot be started: .*Resource temporarily unavailable"):
+            reader.front_end("auto")
+        assert process.failure is not None
+    assert read(reader.front_end("auto"), STORY)
     assert process.failure is None
 
 
