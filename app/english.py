@@ -273,6 +273,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(r"#", ""),
     Rule(r"(?<=[a-z] )St\.(?! ?[A-Z])", "Street"),
     Rule(r"(?<=\w):(?=\w)", " "),
+    Rule(r"(?<![^\s(\"'])/(?=[a-z])", "slash "),
     Rule(r"(?<=[a-z]) ?/ ?(?=[a-z])", " or "),
     Rule(r"(?<=\w) / (?=\w)", ", "),
     Rule(r"(?<=[A-Za-z]{2}) > (?=[A-Z][A-Za-z])", ", "),

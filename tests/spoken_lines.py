@@ -174,6 +174,8 @@ LINES: Final[dict[str, dict[str, str]]] = {
         ),
         "Open C:\\Users\\me\\notes.txt now": "Open C colon backslash Users backslash me backslash notes dot txt now",
         "Edit ~/.bashrc and /etc/hosts.": "Edit tilde slash dot bashrc and slash etc slash hosts.",
+        "Put it into /tmp, then say /help (or /quit).": ("Put it into slash tmp, then say slash help (or slash quit)."),
+        "Tea and/or milk, hot / cold": "Tea and or milk, hot or cold",
         "All .txt files and .env": "All dot txt files and dot env",
         'Run git commit -m "fix" with --verbose or -v.': (
             'Run git commit dash m "fix" with dash dash verbose or dash v.'
