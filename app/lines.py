@@ -29,7 +29,10 @@ _NO_LINE_OF_WORDS: Final = re.compile(r"#|```|~~~|\|")
 _LISTED: Final = re.compile(r"(?:[-*+\u2022\u2013\u2014]|#{1,6}|\d{1,3}[.)])\Z")
 _RULE_OR_FENCE: Final = re.compile(r"[-=*_~]{3,}\Z|```|~~~")
 _HYPHENED: Final = re.compile(r"[^\W\d_]-\Z")
+_NUMBER_GOES_ON: Final = re.compile(r"\s\S*\d\Z")
+"""A telephone number may be cut at a break; a line of one number is an item."""
 _OPEN_ENDS: Final = frozenset(",;:")
+_MAILED: Final = re.compile(r"@[\w.-]+>\Z")
 _CLOSERS: Final = "\"'\u201d\u2019\u00bb)]*_`"
 _OPENERS: Final = "\"'\u201c\u2018\u00ab([*_`"
 
@@ -96,7 +99,7 @@ class Lines:
         changes = []
         if self._may_end():
             self._ended = self._ends_before(word)
-            changes += [(place, place, ",")] * self._ended
+            changes += [(place, place, "." if _RULE_OR_FENCE.match(word) else ",")] * self._ended
         if next_depth:
             changes.append((place + 1, begins, ""))
         return changes
@@ -112,7 +115,7 @@ class Lines:
     def _may_end(self) -> bool:
         """Whether the line is one of words, without a mark at its end."""
         words = self._line[_depth(self._line) :]
-        last = words.rstrip(_CLOSERS)[-1:]
+        last = words.rstrip(">" if _MAILED.search(words) else _CLOSERS)[-1:]
         self._wrapped = self._wrapped or bool(_HYPHENED.search(words))
         return last.isalnum() and last < "\u2e80" and not self._wrapped and not _NO_LINE_OF_WORDS.match(words)
 
@@ -120,6 +123,8 @@ class Lines:
         first = word.lstrip(_OPENERS)[:1]
         if _RULE_OR_FENCE.match(word):
             return True
+        if first.isdigit() and _NUMBER_GOES_ON.search(self._line):
+            return False
         strong = self._ended or first.isupper() or first.isdigit()
         length = len(self._line) - _depth(self._line) + 1 + len(word)
         return first.isalnum() and length <= (_NARROW if strong else _NARROWEST)
