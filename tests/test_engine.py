@@ -98,7 +98,7 @@ def test_times_are_what_runs_took() -> None:
         now_ms[0] += ms
 
     frame.hook, codec.hook = (lambda: passes(10.0)), (lambda: passes(5.0))
-    config = EngineConfig(slots=1, async_scheduling=False)
+    config = EngineConfig(slots=1, prefill_rows=8, async_scheduling=False)
     engine = fake_voice.engine(fake_voice.bundle(), frame, codec, config, lambda: now_ms[0] / 1000.0)
     talking, decoding = engine._loops
     with pytest.MonkeyPatch.context() as patch:
@@ -107,14 +107,15 @@ def test_times_are_what_runs_took() -> None:
     utterance.feed((ASK + 9,))
     utterance.end_of_text()
     passes(500.0)
-    for loop in (talking, talking, decoding):
+    for loop in (talking, talking, talking, decoding):
         loop.tick()
     done, told = utterance.progress, engine.statistics()
-    assert [done.waited_ms, done.prefill_ms, done.talker_ms] == pytest.approx([500.0, 10.0, 30.0])
-    assert [done.first_audio_ms, done.codec_ms] == pytest.approx([535.0, 5.0])
+    assert [done.waited_ms, done.prefill_ms, done.talker_ms] == pytest.approx([500.0, 20.0, 40.0])
+    assert [done.first_audio_ms, done.codec_ms] == pytest.approx([545.0, 5.0])
     assert told.step_ms == pytest.approx(19.0), "the first tick, 20 ms with its prompt, and a tenth of the next"
+    assert engine._costs.prompt_ms(1) == pytest.approx(0.9 * 10.0 / 8 + 0.1 * 10.0 / 3)
     assert [(one.work, one.amount) for one in engine.timeline()] == [
-        (Work.WAIT, 0), (Work.PREFILL, 11), (Work.STEP, 1), (Work.STEP, 1), (Work.CODEC, 3),
+        (Work.WAIT, 0), (Work.PREFILL, 8), (Work.PREFILL, 3), (Work.STEP, 1), (Work.STEP, 1), (Work.CODEC, 3),
     ]  # fmt: skip
     engine.close()
 
