@@ -56,6 +56,12 @@ def test_talker_and_codec_side_by_side_are_not_added_up() -> None:
     assert first_block(costs_of(50.0, 5.0, 45.0), 25, 20.0) < 6
 
 
+def test_frames_that_come_just_in_time_leave_no_margin() -> None:
+    """A frame every 60 ms is there 20 before it is needed; only what was gathered before keeps 30 in hand."""
+    assert first_block(costs_of(45.0, 10.0, 5.0), 25, 30.0) == 1
+    assert first_block(costs_of(60.0, 10.0, 5.0), 25, 30.0) == 2
+
+
 def test_slower_than_real_time_takes_the_ceiling() -> None:
     assert first_block(costs_of(81.0, 0.0, 1.0), 25) == 25
     assert first_block(costs_of(1.0, 0.0, 81.0), 25) == 25
