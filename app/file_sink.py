@@ -70,6 +70,14 @@ def _is_special(path: Path) -> bool:
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
+def _is_still(path: Path, descriptor: int) -> bool:
+    """Whether a path names what was opened by it."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
 class FileSink:
     """A `Sink` that fills one file, pipe or device."""
 
@@ -191,12 +199,16 @@ class FileSink:
         if self._final.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         part = self._final.with_name(self._final.name + ".part")
-        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise SinkError(f"cannot write {self._name}: another program is writing '{part}' right now") from None
+        while True:
+            descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(descriptor)
+                raise SinkError(f"cannot write {self._name}: another program is writing '{part}' right now") from None
+            if _is_still(part, descriptor):
+                break
+            os.close(descriptor)  # its writer has just ended: what we opened bears the final name now, or none
         os.ftruncate(descriptor, 0)
         self._part = part
         return os.fdopen(descriptor, "r+b", _BUFFER_BYTES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import stat
 import threading
@@ -17,7 +18,6 @@ import soundfile
 from app.executor import BoundedExecutor
 from app.file_sink import STDOUT, FileSink, format_for
 from app.sink import SinkError, to_pcm16
-from app.wav import streaming_wav_header, wav_header
 from app.wishes import FileFormat
 from tests.fake_engine import sine
 
@@ -143,6 +143,39 @@ def test_a_stale_part_is_replaced_and_a_living_one_respected(tmp_path: Path, poo
     assert len(read_back(path)) == 3 * 1920
 
 
+@pytest.mark.parametrize("end", ["finish", "abort"])
+def test_a_writer_who_ends_just_as_another_begins_keeps_its_file(
+    tmp_path: Path, pool: BoundedExecutor, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """Between opening the part and holding it, that may become the other's complete file."""
+    path = tmp_path / "out.wav"
+
+    async def scenario() -> None:
+        first, second = (FileSink(str(path), FileFormat.WAV, RATE, pool) for _ in range(2))
+        await fill(first)
+        opened, ended, hold = threading.Event(), threading.Event(), fcntl.flock
+
+        def late(descriptor: int, how: int) -> None:
+            opened.set()
+            assert ended.wait(30)
+            hold(descriptor, how)
+
+        monkeypatch.setattr(fcntl, "flock", late)
+        beginning = asyncio.ensure_future(fill(second, 1))
+        while not opened.is_set():
+            await asyncio.sleep(0)
+        await getattr(first, end)()
+        ended.set()
+        await beginning
+        if end == "finish":
+            assert len(read_back(path)) == 3 * 1920, "until the second one is complete"
+        await second.finish()
+
+    run(scenario())
+    assert len(read_back(path)) == 1920
+    assert names(tmp_path) == ["out.wav"]
+
+
 def test_links_and_permissions_survive(tmp_path: Path, pool: BoundedExecutor) -> None:
     (tmp_path / "real").mkdir()
     link = tmp_path / "link.wav"
@@ -162,51 +195,17 @@ def test_links_and_permissions_survive(tmp_path: Path, pool: BoundedExecutor) ->
     assert stat.S_IMODE((tmp_path / "real" / "file.wav").stat().st_mode) == 0o640
 
 
-def test_a_pipe_is_written_through_and_never_replaced(tmp_path: Path, pool: BoundedExecutor) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    got: list[bytes] = []
-    reader = threading.Thread(target=lambda: got.append(path.read_bytes()))
-    reader.start()
-
+def test_what_comes_after_the_end_changes_nothing(tmp_path: Path, pool: BoundedExecutor) -> None:
     async def scenario() -> None:
-        sink = FileSink(str(path), format_for(str(path), None), RATE, pool)
-        await fill(sink)
+        sink = FileSink(str(tmp_path / "a.raw"), FileFormat.RAW, RATE, pool)
+        await fill(sink, 1)
         await sink.finish()
+        await sink.write(sine(1))
+        await sink.finish()
+        await sink.abort()
+        assert (tmp_path / "a.raw").read_bytes() == to_pcm16(sine(1)).tobytes()
 
     run(scenario())
-    reader.join(30)
-    assert got == [streaming_wav_header(RATE) + to_pcm16(sine(3)).tobytes()]
-    assert stat.S_ISFIFO(path.stat().st_mode)
-
-
-@pytest.mark.parametrize("end", ["stop", "abort"])
-def test_a_pipe_that_nobody_reads_can_be_given_up(tmp_path: Path, pool: BoundedExecutor, end: str) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-
-    async def scenario() -> None:
-        sink = FileSink(str(path), FileFormat.WAV, RATE, pool)
-        writing = asyncio.ensure_future(sink.write(sine(1)))
-        while not sink._lock.locked():
-            await asyncio.sleep(0)
-        await getattr(sink, end)()
-        with pytest.raises(BrokenPipeError):
-            await writing
-
-    run(scenario())
-    assert stat.S_ISFIFO(path.stat().st_mode)
-
-
-def test_streaming_wav_is_read_by_others(tmp_path: Path) -> None:
-    path = tmp_path / "stream.wav"
-    path.write_bytes(streaming_wav_header(RATE) + to_pcm16(sine(2)).tobytes())
-    assert np.array_equal(read_back(path), to_pcm16(sine(2)))
-
-
-def test_a_length_beyond_32_bits_stays_unknown() -> None:
-    assert wav_header(RATE, 2**32) == streaming_wav_header(RATE)
-    assert len(wav_header(RATE, 10)) == 44
 
 
 @pytest.mark.parametrize("file_format", list(FileFormat))
@@ -237,6 +236,28 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, pool: BoundedExecutor, file_
 
     run(scenario())
     assert names(tmp_path) == []
+
+
+def test_a_directory_in_the_way_is_said_before_anything_is_written(tmp_path: Path, pool: BoundedExecutor) -> None:
+    path = tmp_path / "out.wav"
+    path.mkdir()
+
+    async def scenario() -> None:
+        with pytest.raises(SinkError, match="Is a directory"):
+            await FileSink(str(path), FileFormat.WAV, RATE, pool).write(sine(1))
+
+    run(scenario())
+    assert names(tmp_path) == ["out.wav"]
+
+
+def test_what_can_work_is_not_refused_beforehand(
+    tmp_path: Path, pool: BoundedExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-").mkdir()
+    FileSink(STDOUT, FileFormat.WAV, RATE, pool).check()
+    FileSink("a.flac", FileFormat.FLAC, RATE, pool).check()
+    assert names(tmp_path) == ["-"], "nothing is written"
 
 
 def test_refuses_what_cannot_work(tmp_path: Path, pool: BoundedExecutor) -> None:
