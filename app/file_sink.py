@@ -215,12 +215,13 @@ class FileSink:
 
     def _failure(self, error: OSError) -> Exception:
         """Drop what is half done; one clear sentence, or `BrokenPipeError` as it is: the reader has simply left."""
+        aside = self._part is not None
         self._discard()
         if isinstance(error, BrokenPipeError):
             return error
         reason = error.strerror or str(error)
-        if error.errno == errno.ENOSPC:
-            reason += "; nothing was left under that name"
+        if error.errno == errno.ENOSPC and aside:
+            reason += "; what had been written of it was removed"
         return SinkError(f"cannot write {self._name}: {reason}")
 
     def _discard(self) -> None:
