@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Coroutine
 from typing import Any
 
 import numpy as np
 import pytest
 
-from app.engine_client import EngineClient
+from app.engine_client import EngineClient, Lease
 from engines.contract import End, SpeechRequest
 from engines.errors import EngineBusyError, RequestError, SpeechError
 from tests.fake_engine import FakeEngine, sine
@@ -147,6 +149,62 @@ def test_failure_reaches_the_reader_and_the_outcome() -> None:
     run(scenario())
 
 
+def test_leaving_an_utterance_cancels_it_and_waits_until_the_engine_let_go() -> None:
+    async def scenario() -> None:
+        engine = FakeEngine(hold=True)
+        client = EngineClient(engine, max_active=1, max_waiting=0)
+        async with await client.start(REQUEST):
+            assert client.active == 1
+        assert engine.started[0].cancelled
+        assert client.active == 0
+
+    run(scenario())
+
+
+def test_a_lease_given_back_twice_frees_one_place() -> None:
+    async def scenario() -> None:
+        client = EngineClient(FakeEngine(hold=True), max_active=3, max_waiting=0)
+        for _ in range(2):
+            await client.start(REQUEST)
+        lease = Lease(client)
+        lease.release()
+        lease.release()
+        assert client.active == 1
+
+    run(scenario())
+
+
+def test_an_engine_that_outlives_the_loop_is_not_disturbed() -> None:
+    engine = FakeEngine(hold=True)
+
+    async def scenario() -> None:
+        await EngineClient(engine, max_active=1, max_waiting=0).start(REQUEST)
+
+    run(scenario())
+    for _ in range(2):
+        engine.started[0].sound(1)  # a call back that failed would close the ring, with a traceback in the log
+    engine.started[0].end()
+
+
+def test_a_failure_nobody_waits_for_is_not_told_as_a_fault_of_the_loop() -> None:
+    told: list[object] = []
+
+    async def scenario() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+        engine = FakeEngine(hold=True)
+        client = EngineClient(engine, max_active=1, max_waiting=0)
+        speech = await client.start(REQUEST)
+        engine.started[0].outcome.set_exception(SpeechError("the device broke"))
+        await asyncio.sleep(0)
+        assert client.active == 0
+        del speech
+        engine.started.clear()
+        gc.collect()
+
+    run(scenario())
+    assert told == []
+
+
 def test_giving_up_on_an_outcome_changes_nothing() -> None:
     async def scenario() -> None:
         engine = FakeEngine(hold=True)
@@ -194,3 +252,28 @@ def test_a_free_place_goes_to_the_owner_who_holds_fewest() -> None:
         assert (client.active, client.waiting) == (0, 0)
 
     asyncio.run(asyncio.wait_for(scenario(), 30))
+
+
+def test_nothing_is_kept_of_an_owner_whose_utterances_are_over() -> None:
+    """An owner is a client's connection: many come and go in a daemon's life."""
+
+    class Owner:
+        pass
+
+    async def scenario() -> None:
+        engine = FakeEngine(hold=True)
+        client = EngineClient(engine, max_active=1, max_waiting=1)
+        owner = Owner()
+        gone = weakref.ref(owner)
+        first = await client.start(REQUEST, owner)
+        second = asyncio.ensure_future(client.start(REQUEST, owner))
+        await asyncio.sleep(0)
+        await first.close()
+        await (await second).close()
+        await asyncio.sleep(0)
+        del owner, first, second
+        engine.started.clear()
+        gc.collect()
+        assert gone() is None
+
+    run(scenario())

@@ -125,6 +125,70 @@ def test_a_caller_does_not_wait_beyond_its_deadline() -> None:
     assert pool.statistics().active == 0
 
 
+def test_work_that_ends_within_its_deadline_returns_and_raises() -> None:
+    pool = BoundedExecutor("test", workers=1, max_waiting=0)
+
+    async def scenario() -> None:
+        assert await pool.run_within(_WAIT_S, lambda: "through") == "through"
+        with pytest.raises(ZeroDivisionError):
+            await pool.run_within(_WAIT_S, lambda: 1 // 0)
+
+    asyncio.run(scenario())
+    pool.shutdown()
+    assert pool.statistics().expired == 0
+
+
+def test_a_cancelled_task_drops_work_that_had_a_deadline() -> None:
+    pool = BoundedExecutor("test", workers=1, max_waiting=1)
+    gate = Gate()
+
+    async def scenario() -> None:
+        first = asyncio.ensure_future(pool.run(gate))
+        second = asyncio.ensure_future(pool.run_within(_WAIT_S, lambda: None))
+        await asyncio.to_thread(gate.entered.wait, _WAIT_S)
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        await asyncio.sleep(0)
+        assert pool.statistics().waiting == 0
+        gate.open.set()
+        assert await first == "through"
+
+    asyncio.run(scenario())
+    pool.shutdown()
+
+
+def test_the_longest_wait_and_the_work_are_timed() -> None:
+    now = [5.0]
+    pool = BoundedExecutor("test", workers=1, max_waiting=2, clock=lambda: now[0])
+    assert pool.statistics().longest_wait_s == pool.statistics().busy_s == 0.0
+    gate = Gate()
+    pool.submit(gate)
+    assert gate.entered.wait(_WAIT_S)
+    waiting = [pool.submit(lambda: None)]
+    now[0] += 2.0
+    waiting.append(pool.submit(lambda: None))
+    now[0] += 1.0
+    gate.open.set()
+    for future in waiting:
+        future.result(_WAIT_S)
+    pool.shutdown()
+    seen = pool.statistics()
+    assert (seen.longest_wait_s, seen.busy_s) == (3.0, 3.0)
+
+
+def test_a_full_pool_that_ends_says_that_it_ends() -> None:
+    pool = BoundedExecutor("test", workers=1, max_waiting=0)
+    gate = Gate()
+    running = pool.submit(gate)
+    pool.shutdown(wait=False)
+    with pytest.raises(ExecutorClosedError):  # not "try again in a moment"
+        pool.submit(lambda: None)
+    gate.open.set()
+    running.result(_WAIT_S)
+    pool.shutdown()
+
+
 def test_shutdown_drops_what_waits() -> None:
     pool = BoundedExecutor("test", workers=1, max_waiting=3)
     gate = Gate()

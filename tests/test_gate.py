@@ -36,6 +36,16 @@ def test_contexts_and_the_end() -> None:
     assert ending.value.code == "shutting_down"
 
 
+def test_nothing_is_kept_of_an_address_that_left() -> None:
+    gate = Gate(settings())
+    for address in ("a", "b"):
+        gate.enter_socket(address)
+        gate.enter_socket(address)
+    gate.leave_socket("a")
+    gate.leave_socket("a")
+    assert list(gate._sockets) == ["b"]
+
+
 def test_bounds_may_change_under_way() -> None:
     gate = Gate(settings(server={"max_contexts": 1}))
     gate.enter_context("a")

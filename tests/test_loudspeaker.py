@@ -85,6 +85,36 @@ def test_now_interrupts_and_goes_first(tmp_path: Path) -> None:
     play(scenario())
 
 
+def test_who_interrupted_can_be_interrupted(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with speaker(tmp_path) as first:
+            assert await said(first) == "playing"
+            async with speaker(tmp_path, "now") as second:
+                assert await said(second) == "playing"
+                async with speaker(tmp_path, "now") as third:
+                    assert await said(third) == "playing"
+                    assert await second.wait() == -signal.SIGTERM
+
+    play(scenario())
+
+
+def test_those_who_cannot_block_leave_a_free_place_to_somebody_urgent(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        patient = Loudspeaker(None, now=False, directory=tmp_path)
+        urgent = Loudspeaker(None, now=True, directory=tmp_path)
+        async with speaker(tmp_path) as other:
+            assert await said(other) == "playing"
+            assert not urgent.try_take()
+            assert await other.wait() == -signal.SIGTERM
+        assert not patient.try_take()
+        assert urgent.try_take()
+        urgent.leave()
+        assert patient.try_take()
+        patient.leave()
+
+    play(scenario())
+
+
 def test_devices_have_lines_of_their_own(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with (

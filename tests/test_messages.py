@@ -119,10 +119,23 @@ def test_refusals_say_how_to_mend_it(data: str | bytes, code: str, says: str) ->
     assert says in str(caught.value)
 
 
+def test_a_missing_field_is_named_alone() -> None:
+    with pytest.raises(ProtocolError) as caught:
+        parse_client('{"type":"text","context":"a"}')
+    assert str(caught.value) == "text: Object missing required field `text`"
+
+
 def test_a_refusal_names_the_context_where_it_can() -> None:
     with pytest.raises(ProtocolError) as caught:
         parse_client('{"type":"text","context":"mine","text":3}')
     assert caught.value.context == "mine"
+
+
+@pytest.mark.parametrize("name", ["", 65 * "a"])
+def test_a_refusal_does_not_give_back_a_name_that_is_none(name: str) -> None:
+    with pytest.raises(ProtocolError) as caught:
+        parse_client(f'{{"type":"end","context":"{name}"}}')
+    assert caught.value.context is None
 
 
 @pytest.mark.parametrize("half", ["\\ud83d", "\\ude00", "a\\ud83d b"])

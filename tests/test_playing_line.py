@@ -80,6 +80,7 @@ def test_who_gives_up_is_not_waited_for() -> None:
         await people.come("d")
         gone.cancel()
         await asyncio.wait((gone,))
+        assert people.line.waiting == 2
         also_gone.cancel()  # it has not woken yet when its turn comes
         await people.leave("a")
         assert people.playing == ["a", "d"]

@@ -89,6 +89,21 @@ def test_a_refused_context_was_never_there() -> None:
     assert isinstance((protocol.receive(say("context.start"))), Start)
 
 
+def test_a_context_that_started_is_not_refused_any_more() -> None:
+    protocol, number = opened()
+    assert protocol.refuse(number, "busy", "later") is None
+    assert isinstance(protocol.receive(say("text", text="x")), Fed)
+
+
+def test_no_playback_is_told_of_a_context_that_is_cancelled_or_gone() -> None:
+    protocol, number = opened()
+    assert json.loads(protocol.playback(number, "playing", 1.5, "hdmi") or "")["state"] == "playing"
+    protocol.receive(say("cancel"))
+    assert protocol.playback(number, "underrun", 2.5, "hdmi") is None
+    protocol.done(number, "cancelled", **REPORT)
+    assert protocol.playback(number, "underrun", 2.5, "hdmi") is None
+
+
 def test_limits() -> None:
     protocol, _ = opened()
     assert refusal(protocol.receive(say("context.start"))).code == "context_exists"
@@ -111,6 +126,18 @@ def test_numbers_wrap_around_those_in_use() -> None:
         assert 0 <= start.number <= 0xFFFF
         assert start.number != kept, turn
         protocol.refuse(start.number, "busy", "")
+
+
+def test_a_number_is_not_given_again_soon() -> None:
+    """Blocks of the context that had it may still be on their way through a client."""
+    protocol = SpeechProtocol(LIMITS)
+    numbers = set()
+    for _ in range(100):
+        start = protocol.receive(say("context.start"))
+        assert isinstance(start, Start)
+        numbers.add(start.number)
+        protocol.refuse(start.number, "busy", "")
+    assert len(numbers) == 100
 
 
 def test_describe_and_token() -> None:
@@ -159,6 +186,13 @@ def test_raw_framing_takes_a_text_message_without_a_line_end() -> None:
     protocol = SpeechProtocol(LIMITS, raw=True)
     [line] = protocol.messages(say("context.start"))
     assert isinstance(protocol.receive(line), Start)
+
+
+def test_a_message_may_be_as_long_as_the_limit_says() -> None:
+    protocol = SpeechProtocol(LIMITS)
+    message = say("describe", None).ljust(LIMITS.message_bytes)
+    assert protocol.receive(message) == Asked()
+    assert "1000 bytes" in str(refusal(protocol.receive(message + " ")))
 
 
 @pytest.mark.parametrize("binary", [True, False])

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 
+import msgspec
 import pytest
 import websocket
 from websockets.exceptions import ConnectionClosed
 
+from app.protocol import SpeechProtocol
 from tests.daemon_rig import Client, ServedFakeEngine, frames, play, serving, settings
+from tests.test_protocol import LIMITS, refusal
 
 
 def test_raw_framing_is_sound_only_and_ends_the_socket() -> None:
@@ -81,3 +84,18 @@ def test_raw_framing_says_what_is_wrong_in_the_close() -> None:
             assert "ada, bob" in (client.ws.close_reason or "")
 
     play(scenario())
+
+
+def test_raw_framing_refuses_a_broken_text_message_without_waiting_for_a_line_end() -> None:
+    protocol = SpeechProtocol(LIMITS, raw=True)
+    [line] = protocol.messages('{"type": "text", ')
+    assert refusal(protocol.receive(line)).code == "bad_json"
+
+
+def test_raw_framing_takes_a_line_that_is_nested_too_deep_for_broken() -> None:
+    limits = msgspec.structs.replace(LIMITS, message_bytes=200_000)
+    protocol = SpeechProtocol(limits, raw=True)
+    deep = b'{"a":' * 20_000 + b"1" + b"}" * 20_000
+    assert protocol.messages(deep) == []
+    [line] = protocol.messages(b"\n")
+    assert refusal(protocol.receive(line)).code == "bad_json"

@@ -49,6 +49,22 @@ def test_an_unfinished_sentence_is_spoken_while_it_is_written() -> None:
     run(scenario())
 
 
+def test_a_layout_that_was_wished_for_stays() -> None:
+    async def scenario() -> None:
+        this = Run(request=SpeechRequest(layout=Layout.WHOLE))
+
+        async def written() -> AsyncIterator[str]:
+            yield "c "
+            await until(lambda: this.engine.started and this.engine.started[0].ids)
+            yield "d."
+
+        await this.session.run(written())
+        this.pool.shutdown()
+        assert [utterance.request.layout for utterance in this.engine.started] == [Layout.WHOLE]
+
+    run(scenario())
+
+
 def test_the_next_utterance_begins_while_the_last_still_sounds() -> None:
     async def scenario() -> None:
         this = Run(sink=ListSink(full=asyncio.Event()))

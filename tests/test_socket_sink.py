@@ -45,6 +45,36 @@ def test_gaps_are_counted_but_not_those_of_the_text() -> None:
     assert (heard.underruns, round(heard.worst_gap_s, 3), round(heard.audio_s, 3)) == (1, 0.2, 1.2)
 
 
+def test_text_that_comes_while_the_listener_has_sound_excuses_no_gap() -> None:
+    clock = Clock()
+    heard = Listening(clock)
+    heard.sent(0.5)
+    clock.now += 0.25
+    heard.text_came()
+    assert heard.lead_s() == 0.25
+    clock.now += 0.5
+    heard.sent(0.5)
+    assert (heard.underruns, heard.gap_s) == (1, 0.25)
+
+
+def test_a_block_that_comes_as_the_last_one_ends_is_in_time() -> None:
+    clock = Clock()
+    heard = Listening(clock)
+    for _ in range(3):
+        heard.sent(0.5)
+        clock.now += 0.5
+    assert (heard.underruns, heard.last_block_at) == (0, 101.0)
+
+
+def test_times_between_blocks_are_kept_of_the_first_thousand() -> None:
+    clock = Clock()
+    heard = Listening(clock)
+    for _ in range(1010):
+        heard.sent(0.5)
+        clock.now += 0.25
+    assert heard.block_gaps_s == [0.25] * 1000
+
+
 def sink_into(
     sent: list[tuple[bytes, int, bool]],
     pace: Pace,
@@ -69,6 +99,31 @@ def test_blocks_are_short_and_whole() -> None:
         assert b"".join(data for data, _, _ in sent) == to_pcm16(sine(3)).tobytes()
         assert [samples for _, samples, _ in sent] == [2400, 2400, 960, 0]
         assert [last for _, _, last in sent] == [False, False, False, True]
+
+    play(scenario())
+
+
+@pytest.mark.parametrize("encoding", ["pcm_s16le", "wav", "flac", "opus"])
+def test_a_context_without_sound_has_its_last_block_too(encoding: str) -> None:
+    async def scenario() -> None:
+        sent: list[tuple[bytes, int, bool]] = []
+        sink = sink_into(sent, Pace(block_ms=100, ahead_ms=None), encoding)
+        assert sink.active_at == 0.0
+        await sink.finish()
+        [(data, samples, last)] = sent
+        assert (samples, last) == (0, True)
+        assert data[:4] == {"pcm_s16le": b"", "wav": b"RIFF", "flac": b"fLaC", "opus": b"OggS"}[encoding]
+
+    play(scenario())
+
+
+def test_only_the_last_block_may_be_empty() -> None:
+    async def scenario() -> None:
+        for encoding, rate in (("flac", RATE), ("pcm_s16le", 8000)):
+            sent: list[tuple[bytes, int, bool]] = []
+            sink = sink_into(sent, Pace(block_ms=10, ahead_ms=None), encoding, rate)
+            await sink.write(sine(3))
+            assert all(data for data, _, _ in sent), encoding
 
     play(scenario())
 

@@ -102,6 +102,30 @@ def test_left_alone_for_too_long() -> None:
     play(scenario())
 
 
+def test_a_writer_is_not_alone_from_the_last_text_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        now = [loop.time()]
+        monkeypatch.setattr(loop, "time", lambda: now[0])
+        text = stream(5.0)
+        items = aiter(text)
+        coming = asyncio.ensure_future(anext(items))
+        for letter in "abc":
+            now[0] += 4.0
+            text.feed(letter)
+            assert await coming == letter
+            coming = asyncio.ensure_future(anext(items))
+            await asyncio.sleep(0)
+        now[0] += 4.0
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not coming.done()
+        now[0] += 1.5
+        assert isinstance(await coming, Mark)
+
+    asyncio.run(scenario())
+
+
 def test_a_listener_who_still_hears_is_not_alone() -> None:
     async def scenario() -> None:
         loop = asyncio.get_running_loop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
@@ -15,6 +15,8 @@ from app import websocket_frames as frames
 PAYLOAD = st.one_of(st.binary(max_size=200), st.integers(0, 70_000).map(lambda size: b"x" * size))
 
 
+@example(b"x" * 65_535, frames.BINARY)
+@example(b"x" * 65_536, frames.BINARY)
 @given(PAYLOAD, st.sampled_from([frames.TEXT, frames.BINARY, frames.PONG]))
 def test_a_server_understands_what_a_client_sends(payload: bytes, kind: int) -> None:
     if kind == frames.PONG:
@@ -47,6 +49,13 @@ def test_what_a_server_sends_is_taken_whole(payloads: list[bytes], cuts: list[in
 def test_foreign_frames(wire: bytes) -> None:
     with pytest.raises(ValueError, match="daemon"):
         frames.take_frame(bytearray(wire))
+
+
+def test_a_frame_may_be_as_long_as_the_bound() -> None:
+    head = b"\x82\x7f" + frames.MOST_BYTES.to_bytes(8, "big")
+    assert frames.take_frame(bytearray(head)) is None
+    with pytest.raises(ValueError, match="daemon"):
+        frames.take_frame(bytearray(b"\x82\x7f" + (frames.MOST_BYTES + 1).to_bytes(8, "big")))
 
 
 def test_the_handshake_is_a_request() -> None:
