@@ -51,6 +51,14 @@ def test_refuses_by_name(text: str, says: str) -> None:
         parse_config(text, "bad.toml")
 
 
+def test_names_of_files_that_are_not_given_stay_empty(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("")
+    config = load_config(file)
+    security = config.security
+    assert (security.token_file, security.tls_certificate, security.tls_key, config.engine.plans) == ("", "", "", "")
+
+
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no configuration file '.*gone\.toml'"):
         load_config(tmp_path / "gone.toml")

@@ -15,6 +15,7 @@ from websockets.server import ServerProtocol
 from app.config import Config
 from app.door import DoorConnection, door
 from app.gate import RESERVE, Gate
+from app.websocket_frames import handshake
 from tests.daemon_rig import ServedFakeEngine, play, serving, settings, turn_until
 
 
@@ -48,13 +49,13 @@ def handed_on(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return seen
 
 
-def knock(gate: Gate) -> tuple[DoorConnection, Wire]:
+def knock(gate: Gate, silence_s: float = 60.0) -> tuple[DoorConnection, Wire]:
     """A new connection; /health is always well."""
 
     def well() -> Response:
         return Response(HTTPStatus.OK, "OK", Headers({"Content-Length": "4"}), b"well")
 
-    connection = door(gate, {"/health": well}, 60.0)(ServerProtocol(), cast("Server", None))
+    connection = door(gate, {"/health": well}, silence_s)(ServerProtocol(), cast("Server", None))
     wire = Wire()
     connection.connection_made(wire)
     return connection, wire
@@ -84,6 +85,40 @@ def test_anything_else_is_handed_on(handed_on: list[bytes], first: bytes) -> Non
         connection.data_received(b"more\r\n\r\n")
         assert handed_on == [b"", first, b"more\r\n\r\n"]
         assert not wire.written
+
+    play(scenario())
+
+
+def test_who_has_spoken_once_may_be_silent(handed_on: list[bytes]) -> None:
+    async def scenario() -> None:
+        (_, silent), (speaking, wire) = (knock(Gate(Config()), silence_s=0.0) for _ in range(2))
+        speaking.data_received(b"GET /v1/speak HTTP/1.1\r\n")
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert (silent.state, wire.state) == ("aborted", "open")
+
+    play(scenario())
+
+
+def test_nothing_of_a_post_is_handed_on(handed_on: list[bytes]) -> None:
+    async def scenario() -> None:
+        connection, wire = knock(Gate(Config()))
+        connection.data_received(b"POST / HTTP/1.1\r\n\r\n{}")
+        assert (wire.written[:13], wire.state, handed_on) == (b"HTTP/1.1 405 ", "closed", [])
+
+    play(scenario())
+
+
+def test_a_websocket_whose_client_has_no_more_to_say_is_closed() -> None:
+    async def scenario() -> None:
+        async with serving(settings(), ServedFakeEngine()) as daemon:
+            reader, writer = await asyncio.open_connection("127.0.0.1", daemon.server.port)
+            writer.write(handshake("/v1/speak", "speakd.v1", b"MDEyMzQ1Njc4OWFiY2RlZg=="))
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
+            writer.write_eof()
+            assert b'"type":"ready"' in await reader.read()
+            writer.close()
+            await turn_until(lambda: daemon.services.gate.connections == 0)
 
     play(scenario())
 

@@ -85,6 +85,19 @@ def test_a_short_or_missing_token_is_refused_without_showing_it(tmp_path: Path) 
         open_guard(settings(security={"token_file": str(tmp_path / "none")}))
 
 
+def test_a_token_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_bytes(b"\xff" * 32)
+    with pytest.raises(ConfigError, match=r"cannot read security.token_file '.*token'"):
+        open_guard(settings(security={"token_file": str(file)}))
+
+
+def test_a_token_of_16_characters_is_long_enough(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("sixteen-letters.\n")
+    assert open_guard(settings(security={"token_file": str(file)})).knows("sixteen-letters.")
+
+
 def test_tls(tmp_path: Path) -> None:
     assert open_tls(settings()) is None
     with pytest.raises(ConfigError, match="tls_key"):
