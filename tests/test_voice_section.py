@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.config import DEFAULT_PATH, ConfigError, VoiceConfig, parse_config
@@ -46,6 +46,10 @@ LINES = st.sampled_from(
 )
 
 
+@example(['["voice"]', 'speaker = "robert"'], "\n")
+@example(["[ voice ]", 'speaker = "robert"'], "\n")
+@example(["[playback]", "device = '''", "[voice]", 'speaker = "robert"', "'''"], "\n")
+@example(["[playback]", 'device = """', "[voice]", 'speaker = "robert"', '"""'], "\n")
 @given(st.lists(LINES, max_size=12), st.sampled_from(["\n", "\r\n"]))
 def test_never_wrong(lines: list[str], end: str) -> None:
     text = end.join(lines) + end
