@@ -83,8 +83,15 @@ def open_tls(config: Config) -> ssl.SSLContext | None:
 def renew_tls(context: ssl.SSLContext, config: Config) -> None:
     """Read certificate and key, again where they have been renewed: they count from the next client on."""
     security = config.security
+
+    def encrypted() -> str:  # without this OpenSSL asks at the terminal, and everything waits for an answer
+        raise ConfigError(
+            f"the key in '{security.tls_key or security.tls_certificate}' is encrypted, and nobody can be asked for "
+            "its pass phrase; give one that is not: openssl pkey -in OLD -out NEW"
+        )
+
     try:
-        context.load_cert_chain(security.tls_certificate, security.tls_key or None)
+        context.load_cert_chain(security.tls_certificate, security.tls_key or None, password=encrypted)
     except (OSError, ssl.SSLError) as error:
         raise ConfigError(f"cannot use security.tls_certificate '{security.tls_certificate}': {error}") from None
 

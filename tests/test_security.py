@@ -98,6 +98,20 @@ def test_a_token_of_16_characters_is_long_enough(tmp_path: Path) -> None:
     assert open_guard(settings(security={"token_file": str(file)})).knows("sixteen-letters.")
 
 
+def test_an_encrypted_key_is_refused_and_nobody_is_asked_for_its_pass_phrase(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-passout", "pass:secret",
+         "-days", "2", "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)],
+        check=True, capture_output=True, timeout=60,
+    )  # fmt: skip
+    with pytest.raises(ConfigError, match=r"the key in '.*/key\.pem' is encrypted.*openssl pkey"):
+        open_tls(settings(security={"tls_certificate": str(certificate), "tls_key": str(key)}))
+    certificate.write_text(key.read_text() + certificate.read_text())
+    with pytest.raises(ConfigError, match=r"the key in '.*/cert\.pem' is encrypted"):
+        open_tls(settings(security={"tls_certificate": str(certificate)}))
+
+
 def test_tls(tmp_path: Path) -> None:
     assert open_tls(settings()) is None
     with pytest.raises(ConfigError, match="tls_key"):
