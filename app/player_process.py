@@ -128,9 +128,13 @@ class PlayerProcess:
             start_new_session=True,  # the daemon decides when it ends, not a terminal
         )
         self._reading = asyncio.ensure_future(self._read(self._process))
+        present = asyncio.ensure_future(self._present.wait())
         try:
-            await asyncio.wait_for(self._present.wait(), _BEGIN_S)
-        except (asyncio.TimeoutError, TimeoutError):
+            # Whichever comes first: one that ends without a word is not waited for, so that it can be started again.
+            await asyncio.wait((present, self._reading), timeout=_BEGIN_S, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            present.cancel()
+        if not self._present.is_set():
             self._kill()
 
     def _opened(self, opening: asyncio.Task[None]) -> None:

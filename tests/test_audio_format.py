@@ -131,3 +131,7 @@ def test_defaults_and_offers() -> None:
     assert not choose("opus", None, RATE).light
     assert not choose("mulaw", 8000, RATE).light
     assert [offer.encoding for offer in offers()] == list(MEDIA_TYPES)
+    opus = [48000, 24000, 16000, 12000, 8000]
+    for offer in offers():
+        rates = sorted(opus) if offer.encoding == "opus" else [8000, 48000]
+        assert (sorted(offer.sample_rates), offer.any_rate) == (rates, offer.encoding != "opus")

@@ -85,7 +85,10 @@ def test_what_it_takes(arguments: list[str], words: list[str], values: dict[str,
 
 @pytest.mark.parametrize(
     "arguments",
-    [["-o", "x.wav", "Hi"], ["--stats", "Hi"], ["--voice"], ["--seed", "-1", "Hi"], [""], ["--help"], ["\udc80"]],
+    [
+        *(["-o", "x.wav", "Hi"], ["--stats", "Hi"], ["--voice"], [""], ["--help"], ["\udc80"]),
+        *(["--seed", seed, "Hi"] for seed in ("-1", "1.5", "x", "٣", "²", "1234567890")),
+    ],
 )
 def test_what_it_leaves(arguments: list[str]) -> None:
     assert parse(arguments) is None
