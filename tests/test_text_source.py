@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from app.text_source import TextSourceError, from_descriptor
+from app.text_source import TextSourceError, from_descriptor, from_words
 from tests.daemon_rig import play
 
 
@@ -27,6 +27,15 @@ def test_a_pipe_is_read_as_it_fills(waits: bool) -> None:
         os.close(theirs)
         assert [text async for text in texts] == []
         os.close(ours)
+
+    play(scenario())
+
+
+def test_words_that_are_no_text_are_refused() -> None:
+    async def scenario() -> None:
+        assert [text async for text in from_words(("two", "words"))] == ["two words"]
+        with pytest.raises(TextSourceError, match=r"not valid UTF-8 \(at character 4\)"):
+            await anext(from_words(("two", "\udcff")))
 
     play(scenario())
 
