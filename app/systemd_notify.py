@@ -62,7 +62,7 @@ class SystemdNotify:
             return
         message = "\n".join(line.replace("\n", " ") for line in lines)
         try:
-            self._socket.sendto(message.encode(), self._address)
+            self._socket.sendto(message.encode(errors="replace"), self._address)  # names of files may be no text
         except OSError:
             return  # nobody listens, or its buffer is full: the watchdog's next word comes soon
 

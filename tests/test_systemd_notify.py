@@ -37,6 +37,13 @@ def test_the_words(manager: Manager) -> None:
     assert before <= int(last.removeprefix("MONOTONIC_USEC=")) < before + 60_000_000
 
 
+def test_a_status_with_a_name_that_is_no_text_is_said_as_far_as_it_goes(manager: Manager) -> None:
+    notify = SystemdNotify(environment(manager))
+    notify.status("cannot read '/etc/\udcff.toml'")
+    assert manager.listen() == ["STATUS=cannot read '/etc/?.toml'"]
+    notify.close()
+
+
 def test_an_abstract_socket() -> None:
     name = f"speakd-test-{os.getpid()}"
     manager = Manager("\0" + name)
