@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from app.text_input import TextInputError
 from app.text_source import TextSourceError, from_descriptor, from_words
 from tests.daemon_rig import play
 
@@ -36,6 +37,20 @@ def test_words_that_are_no_text_are_refused() -> None:
         assert [text async for text in from_words(("two", "words"))] == ["two words"]
         with pytest.raises(TextSourceError, match=r"not valid UTF-8 \(at character 4\)"):
             await anext(from_words(("two", "\udcff")))
+
+    play(scenario())
+
+
+def test_a_pipe_that_ends_inside_a_character_is_not_taken_for_whole() -> None:
+    async def scenario() -> None:
+        ours, theirs = os.pipe()
+        os.write(theirs, "grä".encode()[:-1])
+        os.close(theirs)
+        texts = from_descriptor(ours, "the pipe")
+        assert await anext(texts) == "gr"
+        with pytest.raises(TextInputError, match="byte 0xc3 at offset 2"):
+            await anext(texts)
+        os.close(ours)
 
     play(scenario())
 
