@@ -151,6 +151,18 @@ def test_a_bundle_that_has_become_another_changes_nothing_when_it_is_opened_agai
     play(scenario())
 
 
+def test_a_renewed_voice_takes_the_place_of_the_old_one_which_is_closed() -> None:
+    async def scenario() -> None:
+        async with serving(settings(), opener=fakes(named("first", "ada"), named("second", "bob"))) as daemon:
+            assert daemon.services.voices is not None
+            [old] = daemon.services.voices.models
+            await renew_model(daemon.services, old.path)
+            assert daemon.services.voices.names == ["bob"]
+            await turn_until(lambda: ended(old) == (True, True))
+
+    play(scenario())
+
+
 def test_a_token_can_be_added_and_what_needs_a_restart_is_named(tmp_path: Path) -> None:
     async def scenario() -> None:
         file, token = tmp_path / "speakd.toml", tmp_path / "token"
