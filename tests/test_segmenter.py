@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from app.hygiene import Cleaner
 from app.segmenter import Segment, SegmentBounds, Segmenter, spoken_weight
+from app.spans import SpannedText
 
 EAGER = SegmentBounds(shortest=1)
 WRITING = st.lists(
@@ -237,3 +238,18 @@ def test_feeding_goes_on_after_finish() -> None:
     first = [*segmenter.feed(cleaner.feed("One")), *segmenter.feed(cleaner.finish()), *segmenter.finish()]
     second = [*segmenter.feed(cleaner.feed(" two")), *segmenter.feed(cleaner.finish()), *segmenter.finish()]
     assert [(s.words.text, s.words.span()) for s in first + second] == [("One", (0, 3)), ("two", (4, 7))]
+
+
+def test_after_finish_the_first_segment_may_end_at_a_clause_again() -> None:
+    segmenter = Segmenter(SegmentBounds(shortest=1, first_clause=10))
+    text = SpannedText.of("It is late again, and nobody has come so far.")
+    turns = [[segment.words.text for segment in (*segmenter.feed(text), *segmenter.finish())] for _ in range(2)]
+    assert turns[0] == ["It is late again,", "and nobody has come so far."]
+    assert turns[1] == turns[0]
+
+
+@pytest.mark.parametrize("size", range(1, 30))
+def test_a_time_zone_that_comes_in_pieces_stays_with_its_hour(size: int) -> None:
+    text = "It ends at 5 p.m. EST today. We go."
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    assert segments(*pieces) == ["It ends at 5 p.m. EST today.", "We go."]
