@@ -151,6 +151,17 @@ def test_a_bundle_that_has_become_another_changes_nothing_when_it_is_opened_agai
     play(scenario())
 
 
+def test_a_renewed_voice_that_nobody_wants_any_more_is_closed(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        opened: list[VoiceModel] = []
+        opener = remembering(fakes(named("first", "ada"), named("second", "bob")), opened)
+        async with serving(settings(), opener=opener) as daemon:
+            await renew_model(daemon.services, str(tmp_path / "gone"))
+            assert [is_closed(model) for model in opened] == [False, True]
+
+    play(scenario())
+
+
 def test_a_renewed_voice_takes_the_place_of_the_old_one_which_is_closed() -> None:
     async def scenario() -> None:
         async with serving(settings(), opener=fakes(named("first", "ada"), named("second", "bob"))) as daemon:
@@ -158,7 +169,7 @@ def test_a_renewed_voice_takes_the_place_of_the_old_one_which_is_closed() -> Non
             [old] = daemon.services.voices.models
             await renew_model(daemon.services, old.path)
             assert daemon.services.voices.names == ["bob"]
-            await turn_until(lambda: ended(old) == (True, True))
+            await turn_until(lambda: is_closed(old))
 
     play(scenario())
 

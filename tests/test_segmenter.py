@@ -240,14 +240,6 @@ def test_feeding_goes_on_after_finish() -> None:
     assert [(s.words.text, s.words.span()) for s in first + second] == [("One", (0, 3)), ("two", (4, 7))]
 
 
-def test_after_finish_the_first_segment_may_end_at_a_clause_again() -> None:
-    segmenter = Segmenter(SegmentBounds(shortest=1, first_clause=10))
-    text = SpannedText.of("It is late again, and nobody has come so far.")
-    turns = [[segment.words.text for segment in (*segmenter.feed(text), *segmenter.finish())] for _ in range(2)]
-    assert turns[0] == ["It is late again,", "and nobody has come so far."]
-    assert turns[1] == turns[0]
-
-
 @pytest.mark.parametrize("size", range(1, 30))
 def test_a_time_zone_that_comes_in_pieces_stays_with_its_hour(size: int) -> None:
     text = "It ends at 5 p.m. EST today. We go."
