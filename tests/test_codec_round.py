@@ -62,6 +62,14 @@ def test_where_all_would_get_crumbs_the_first_take_what_is_in_time_for_them() ->
     assert block == Block(range(4), 1, late=False)
 
 
+def test_the_first_takes_a_block_that_keeps_pace_where_the_others_can_still_have_a_frame_each() -> None:
+    dear, policy = (
+        Costs(frame_ms=80.0, step_ms=5.0, codec_call_ms=30.0, codec_frame_ms=2.0),
+        CodecPolicy(batching=False),
+    )
+    assert a_round({0: 400.0, 1: 100.0, 2: 100.0}, costs=dear, policy=policy).block(0, 0.0) == Block(range(1), 2, False)
+
+
 @given(
     in_hand_ms=st.dictionaries(st.integers(0, 15), st.floats(0.0, 400.0), min_size=1),
     call_ms=st.floats(0.1, 20.0),

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from app.hygiene import Cleaner
 from app.segmenter import Segment, SegmentBounds, Segmenter, spoken_weight
-from app.spans import SpannedText
 
 EAGER = SegmentBounds(shortest=1)
 WRITING = st.lists(
