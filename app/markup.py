@@ -24,7 +24,10 @@ _FENCE: Final = re.compile(r"(?:^|(?<=\n))\s*(?:```|~~~)[\w+-]*[ \t]*(?=\n|$)")
 _RULE: Final = re.compile(r"(?:^|(?<=\n))\s*(?:[-*_=~]\s*){3,}(?=\n|$)")
 _IMAGE_OR_LINK: Final = re.compile(r"!?\[([^\[\]\n]{1,300})\]\((?:[^()\s]|\([^()\s]*\)){0,300}(?:\s+\"[^\"\n]*\")?\)")
 _REFERENCE: Final = re.compile(r"\[\^?\d{1,3}\]")
-_BULLET: Final = re.compile(r"(?:^|(?<=\n))\s*(?:[-*+\u2022>]\s+)+(?:\[[ xX]\]\s+)?|(?:^|(?<=\n))\s*#{1,6}\s+")
+_BULLET: Final = re.compile(
+    r"(?:^|(?<=\n))(?:>\s*)+(?=\n|$)"  # an empty line of a quotation
+    r"|(?:^|(?<=\n))\s*(?:[-*+\u2022>]\s+)+(?:\[[ xX]\]\s+)?|(?:^|(?<=\n))\s*#{1,6}\s+"
+)
 _BETWEEN: Final = re.compile(r"(?<=\d) ?\*(?!\*) ?(?=\d)")
 _STAR_KEY: Final = re.compile(r"(?:(?<=\b[Pp]ress )|(?<=\b[Dd]ial )|(?<=\b[Hh]it ))\*(?=\d|[\s.,;]|$)")
 _STRONG: Final = re.compile(r"\*+|`+|~~+|__+|(?<![^\W_])_(?=\S)|(?<=\S)_(?![^\W_])")

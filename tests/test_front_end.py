@@ -177,6 +177,12 @@ def test_a_sentence_whose_line_has_ended_waits_for_no_other(line: str, end: str)
     assert [piece.text for piece in pieces(front_end, "- Now.")] == ["Now."]
 
 
+@pytest.mark.parametrize("kind", ["text", "phones"])
+def test_empty_lines_of_a_quotation_are_not_read(kind: str) -> None:
+    found = pieces(open_front_end(kind), "> How are you?\n>\n> >\n>\n> - Well.\n>>\n>")
+    assert [piece.text.lower() for piece in found] == ["how are you?", "well."]
+
+
 @pytest.mark.parametrize("text", ["Dinner is ready.", "Dinner is ready. ", "Dinner\n", "Go and meet Dr.\n", "1.\n"])
 def test_what_may_go_on_waits(text: str) -> None:
     front_end = open_front_end()
