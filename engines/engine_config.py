@@ -50,7 +50,7 @@ class EngineConfig:
     async_chunks: bool = True
     """Decode while frames are still made; without it nothing is heard before an utterance is complete."""
     adaptive_chunks: bool = True
-    """Choose the blocks by measured costs; without it every block has `codec_chunk_frames` frames."""
+    """Choose the blocks by measured costs; without it `codec_chunk_frames` are gathered, fewer where time is short."""
     async_scheduling: bool | Literal["auto"] = "auto"
     """Launch the next step before the last one's codes are handled; "auto": where the device gains by it."""
     backend: str = "auto"
