@@ -1,13 +1,17 @@
-"""An engine on a voice by rule, and what its tests do with it: speak, hear, hold a run up."""
+"""An engine on a voice by rule, what its tests do with it (speak, hear, hold a run up), and utterances without one."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import numpy as np
 
 from engines.contract import Codes, Outcome, SpeechRequest, Utterance
 from engines.engine import EngineConfig
+from engines.prompt import PromptBuilder
+from engines.ring import Ring
+from engines.sampling import resolve_sampling
 from engines.utterance import LiveUtterance
 from tests import fake_voice
 from tests.fake_voice import ASK, FakeRunner
@@ -36,6 +40,26 @@ class Stage:
         if ends:
             utterance.end_of_text()
         return utterance
+
+
+def without_engine(
+    request: SpeechRequest, *, frames: int, samples: int, clock: Callable[[], float], most_text: int = 9
+) -> LiveUtterance:
+    """An utterance of the fake voice that nobody speaks, with rings for so many frames and samples."""
+    bundle = fake_voice.bundle()
+    prompts = PromptBuilder(bundle)
+    return LiveUtterance(
+        request,
+        prompts.plan(request),
+        resolve_sampling(request.sampling, 0, bundle.manifest.sampling),
+        prompts=prompts,
+        text_ids=bundle.manifest.text_ids,
+        most_text=most_text,
+        frames=Ring(frames, (bundle.manifest.frame.codebooks,), "i4"),
+        pcm=Ring(samples),
+        wake=lambda: None,
+        clock=clock,
+    )
 
 
 def hear(utterance: Utterance) -> tuple[np.ndarray, Outcome]:

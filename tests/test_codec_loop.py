@@ -14,21 +14,17 @@ from engines.chunk_policy import Costs, first_block
 from engines.codec import Codec
 from engines.codec_loop import CodecLoop
 from engines.codec_round import CodecPolicy
-from engines.contract import End, Layout, Pace, Pcm, Sampling, SpeechRequest
+from engines.contract import End, Layout, Pace, Pcm, SpeechRequest
 from engines.costs import CostModel
 from engines.pacing import PATIENCE_MS
-from engines.prompt import PromptBuilder
-from engines.ring import Ring
 from engines.runaway import RunawayTally
-from engines.sampling import resolve_sampling
 from engines.scheduler import Scheduler
 from engines.timing import Timeline
 from engines.utterance import LiveUtterance, Stop
 from tests import fake_voice
+from tests.engine_rig import without_engine
 
-BUNDLE = fake_voice.bundle()
-FRAME = BUNDLE.manifest.frame
-PROMPTS = PromptBuilder(BUNDLE)
+FRAME = fake_voice.bundle().manifest.frame
 CEILING = 6
 
 
@@ -62,18 +58,7 @@ class World:
 
     def __post_init__(self) -> None:
         request = SpeechRequest(layout=Layout.STREAMING, initial_codec_chunk_frames=self.first, pace=self.pace)
-        self.utterance = LiveUtterance(
-            request,
-            PROMPTS.plan(request),
-            resolve_sampling(Sampling(), 0, BUNDLE.manifest.sampling),
-            prompts=PROMPTS,
-            text_ids=BUNDLE.manifest.text_ids,
-            most_text=9,
-            frames=Ring(10_000, (FRAME.codebooks,), "i4"),
-            pcm=Ring(100_000),
-            wake=lambda: None,
-            clock=self.clock,
-        )
+        self.utterance = without_engine(request, frames=10_000, samples=100_000, clock=self.clock)
         scheduler = Scheduler(1, 0)
         scheduler.enter(self.utterance)
         self.utterance.feed((30,))

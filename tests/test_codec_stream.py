@@ -8,34 +8,17 @@ import pytest
 from engines.codec_stream import CodecStream
 from engines.contract import End, Pace, SpeechRequest
 from engines.pacing import PATIENCE_MS
-from engines.prompt import PromptBuilder
-from engines.ring import Ring
-from engines.sampling import resolve_sampling
-from engines.utterance import LiveUtterance, Stop
+from engines.utterance import Stop
 from tests import fake_voice
-from tests.engine_rig import SAMPLES
+from tests.engine_rig import SAMPLES, without_engine
 
-BUNDLE = fake_voice.bundle()
-FRAME = BUNDLE.manifest.frame
-PROMPTS = PromptBuilder(BUNDLE)
+FRAME = fake_voice.bundle().manifest.frame
 READY_AT = 9.0
 SILENT, LOUD = 0.0, 0.5
 
 
 def make(pace: Pace = Pace.REALTIME, silence_frames: int = 0) -> CodecStream:
-    request = SpeechRequest(pace=pace)
-    utterance = LiveUtterance(
-        request,
-        PROMPTS.plan(request),
-        resolve_sampling(request.sampling, 0, BUNDLE.manifest.sampling),
-        prompts=PROMPTS,
-        text_ids=BUNDLE.manifest.text_ids,
-        most_text=9,
-        frames=Ring(50, (FRAME.codebooks,), "i4"),
-        pcm=Ring(1000),
-        wake=lambda: None,
-        clock=lambda: READY_AT,
-    )
+    utterance = without_engine(SpeechRequest(pace=pace), frames=50, samples=1000, clock=lambda: READY_AT)
     utterance.feed((30,))
     utterance.end_of_text()
     return CodecStream(0, utterance, FRAME, silence_frames * SAMPLES)

@@ -9,35 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.contract import End, Layout, Sampling, SpeechRequest
+from engines.contract import End, Layout, SpeechRequest
 from engines.errors import RequestError, SpeechError
-from engines.prompt import PromptBuilder
-from engines.ring import Ring
-from engines.sampling import resolve_sampling
 from engines.utterance import LiveUtterance, Stop
 from tests import fake_voice
+from tests.engine_rig import without_engine
 
 PAD, EOS = 4, 6
-BUNDLE = fake_voice.bundle()
-PROMPTS = PromptBuilder(BUNDLE)
 
 
 def make(
     layout: Layout = Layout.STREAMING, most_text: int = 50, clock: Callable[[], float] = lambda: 1.5
 ) -> LiveUtterance:
-    request = SpeechRequest(layout=layout)
-    return LiveUtterance(
-        request,
-        PROMPTS.plan(request),
-        resolve_sampling(Sampling(), 0, BUNDLE.manifest.sampling),
-        prompts=PROMPTS,
-        text_ids=BUNDLE.manifest.text_ids,
-        most_text=most_text,
-        frames=Ring(4, (3,), "i4"),
-        pcm=Ring(16),
-        wake=lambda: None,
-        clock=clock,
-    )
+    return without_engine(SpeechRequest(layout=layout), frames=4, samples=16, clock=clock, most_text=most_text)
 
 
 def test_whole_text_is_all_in_the_prompt() -> None:
