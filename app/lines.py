@@ -26,7 +26,9 @@ _QUOTED: Final = re.compile(r"(?:> ?)*")
 _WORD: Final = re.compile(r"\S*")
 _NO_LINE_OF_WORDS: Final = re.compile(r"#|```|~~~|\|")
 """A heading ends anyhow, and no comma may follow a fence."""
-_LISTED: Final = re.compile(r"(?:[-*+\u2022\u2013\u2014]|#{1,6}|\d{1,3}[.)])\Z")
+LIST_MARK: Final = r"[-*+\u2022\u2013\u2014]|#{1,6}|\d{1,3}[.)]"
+"""What an item of a list, or a heading, begins with; a space follows."""
+_LISTED: Final = re.compile(rf"(?:{LIST_MARK})\Z")
 _RULE_OR_FENCE: Final = re.compile(r"[-=*_~]{3,}\Z|```|~~~")
 _HYPHENED: Final = re.compile(r"[^\W\d_]-\Z")
 _NUMBER_GOES_ON: Final = re.compile(r"\s\S*\d\Z")
