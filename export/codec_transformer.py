@@ -16,7 +16,7 @@ from export.attention import heads_first, length, mask, rotate, up_to
 from export.checkpoint import TensorSource
 from export.config import CodecDecoderConfig
 from export.graph import GraphBuilder
-from export.lowering import Lowering, Matrix, Precision
+from export.lowering import Lowering, Precision
 from export.sampler import NEVER
 from export.stack import matrix, scaled_matrix, vector
 
@@ -107,7 +107,8 @@ class CodecTransformer:
             mixed = widen(g.op("MatMul", narrow(weights), v))
             rows = g.op("Reshape", g.op("Transpose", mixed, perm=(0, 2, 1, 3)), g.ints(0, 0, inner))
             scale = f"decoder.pre_transformer.layers.{index}.self_attn_layer_scale.scale"
-            return self._low.linear(rows, self._scaled(f"{name}.o", f"{source}.o_proj.weight", scale, hidden, inner))
+            out = scaled_matrix(self._file, f"{name}.o", f"{source}.o_proj.weight", scale, hidden, inner)
+            return self._low.linear(rows, out)
 
     def _feed_forward(self, index: int, x: str) -> str:
         g, hidden, inner = self._g, self._config.hidden_size, self._config.intermediate_size
@@ -117,11 +118,6 @@ class CodecTransformer:
             sources = [f"{layer}.mlp.gate_proj.weight", f"{layer}.mlp.up_proj.weight"]
             joined = matrix(self._file, f"{name}.gate_up", sources, [inner, inner], hidden, Precision.FP32)
             gate, up = g.ops("Split", self._low.linear(x, joined), g.ints(inner, inner), outputs=2, axis=-1)
-            down = self._scaled(
-                f"{name}.down", f"{layer}.mlp.down_proj.weight", f"{layer}.mlp_layer_scale.scale", hidden, inner
-            )
+            scale = f"{layer}.mlp_layer_scale.scale"
+            down = scaled_matrix(self._file, f"{name}.down", f"{layer}.mlp.down_proj.weight", scale, hidden, inner)
             return self._low.linear(self._low.swiglu(gate, up), down)
-
-    def _scaled(self, name: str, source: str, scale: str, outputs: int, inputs: int) -> Matrix:
-        """A linear layer with the layer scale of its outputs folded in."""
-        return scaled_matrix(self._file, name, source, scale, outputs, inputs)
