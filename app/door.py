@@ -1,9 +1,9 @@
 """The first bytes of a connection: counted, and where they ask how the daemon is, answered in the same turn.
 
-Purpose: `door` makes the class of the server's connections. A GET for /health or /ready that came whole is answered
-as it is read; whatever else comes is websockets' to deal with. That library takes four more turns for a GET, each
-behind everyone whose sound is due: 50 clients with long texts, nothing else running, p99 5.6 ms. Knows: transports,
-the first line of a request. Does not know: WebSockets, other pages.
+Purpose: `door` makes the class of the server's connections. A GET or HEAD for /health or /ready that came whole is
+answered as it is read; whatever else comes is websockets' to deal with. That library takes four more turns for a GET,
+each behind everyone whose sound is due: 50 clients with long texts, nothing else running, p99 5.6 ms. Knows:
+transports, the first line of a request. Does not know: WebSockets, other pages.
 """
 
 from __future__ import annotations
@@ -97,4 +97,14 @@ class DoorConnection(ServerConnection):
 def door(gate: Gate, at_once: AtOnce, silence_s: float) -> type[DoorConnection]:
     """The class of a server's connections. `at_once`: answers by path; `silence_s`: for the first byte to come."""
     lines = {f"GET {path} HTTP/1.1".encode(): answer for path, answer in at_once.items()}
+    lines |= {f"HEAD {path} HTTP/1.1".encode(): _without_body(answer) for path, answer in at_once.items()}
     return type("Door", (DoorConnection,), {"gate": gate, "at_once": lines, "silence_s": silence_s})
+
+
+def _without_body(answer: Callable[[], Response]) -> Callable[[], Response]:
+    def answered() -> Response:
+        response = answer()
+        response.body = b""
+        return response
+
+    return answered

@@ -165,6 +165,25 @@ def test_a_get_in_pieces() -> None:
     play(scenario())
 
 
+@pytest.mark.parametrize("path", ["/health", "/ready"])
+def test_a_head_has_the_head_of_the_answer_alone(path: str) -> None:
+    """Monitors ask so; RFC 9110, 9.3.2."""
+
+    async def scenario() -> None:
+        async with serving(settings(), ServedFakeEngine()) as daemon:
+            answers = []
+            for method in ("GET", "HEAD"):
+                reader, writer = await asyncio.open_connection("127.0.0.1", daemon.server.port)
+                writer.write(f"{method} {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
+                answers.append(await reader.read())
+                writer.close()
+            head, separator, body = answers[0].partition(b"\r\n\r\n")
+            assert answers[1] == head + separator
+            assert f"Content-Length: {len(body)}".encode() in head
+
+    play(scenario())
+
+
 @pytest.mark.parametrize("path", ["/metrics", "/v1/voices", "/", "/health"])
 def test_a_get_whose_client_has_no_more_to_say(path: str) -> None:
     """As `printf ... | nc -N` sends it."""
