@@ -78,7 +78,12 @@ def plan_precision(setting: str, manifest: Manifest) -> str:
 def folder_name(key: PlanKey, sizes: PlanSizes) -> str:
     """The one directory name of a plan inside its cache."""
     digest = hashlib.sha256(msgspec.json.encode((PLAN_FORMAT, key, sizes))).hexdigest()
-    return f"{key.bundle[:12]}-{key.tensorrt}-{key.architecture}-{key.precision}-{sizes.slots}-{digest[:8]}"
+    return f"{folder_stem(key)}{sizes.slots}-{digest[:8]}"
+
+
+def folder_stem(key: PlanKey) -> str:
+    """What the names of a voice's plans of one precision begin with, whatever their sizes."""
+    return f"{key.bundle[:12]}-{key.tensorrt}-{key.architecture}-{key.precision}-"
 
 
 def read_plan_set(folder: Path) -> PlanSet:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engines.plan_files import Plan, plans, read_plan_set
+from engines.plan_files import Plan, folder_name, plans, read_plan_set
 from export import plan_cache
 from export.errors import BuildError
 from export.plan_cache import GUESS_S, GUESS_S_PER_MB, BuildRecord, PlanCache
@@ -80,14 +80,21 @@ def test_a_plan_is_on_the_disk_before_it_is_there(tmp_path: Path, monkeypatch: p
     assert written == [("engine", False), ("plan", False), ("plans", True)]
 
 
-def test_what_failed_is_known_until_a_build_succeeds(tmp_path: Path) -> None:
+def test_what_failed_is_known_until_a_plan_of_that_voice_and_precision_is_built(tmp_path: Path) -> None:
     cache = PlanCache(tmp_path)
-    assert cache.failure("a") is None
-    cache.remember_failure("a", "out of memory")
-    assert (cache.failure("a"), cache.failure("b")) == ("out of memory", None)
+    def name(**changes: str) -> str:
+        return folder_name(msgspec.structs.replace(KEY, **changes), SIZES)
+
+    larger = folder_name(KEY, msgspec.structs.replace(SIZES, slots=8))
+    others = name(bundle="c" * 64), name(precision="fp16")
+    assert cache.failure(name()) is None
+    for failed in (name(), larger, *others):
+        cache.remember_failure(failed, "out of memory")
+    assert (cache.failure(name()), cache.failure("b")) == ("out of memory", None)
     folder = write_plan(tmp_path)
     cache.remove_replaced(Plan(folder, read_plan_set(folder)))
-    assert cache.failure("a") is None
+    assert (cache.failure(name()), cache.failure(larger)) == (None, None)
+    assert [cache.failure(other) for other in others] == ["out of memory"] * 2
 
 
 def test_a_builder_that_dies_leaves_nothing_but_the_old_plan(tmp_path: Path) -> None:
