@@ -64,6 +64,10 @@ class EngineSection(Section, frozen=True):
     precision: Literal["auto", "int4", "int8", "fp8", "fp16", "fp32"] = "auto"
     plans: str = _ENGINE.plans
 
+    def opened_with(self, **sizes: int) -> EngineConfig:
+        """What an engine of these settings is opened with; `sizes` instead of the section's own."""
+        return EngineConfig(**(msgspec.structs.asdict(self) | sizes))
+
 
 class TextConfig(Section, frozen=True):
     """The pool of the text front end."""

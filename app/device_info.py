@@ -11,19 +11,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 
 from app.config import Config
 from app.device_reading import DeviceReading, read_device
 from engines.device_facts import DeviceFacts, device_facts
-from engines.engine import EngineConfig
 
 
 def show_device(bundle: Path, config: Config) -> int:
     """Print the table. Raises `BundleError` where the bundle cannot be used at all."""
-    facts = device_facts(bundle, EngineConfig(**msgspec.structs.asdict(config.engine)))
+    facts = device_facts(bundle, config.engine.opened_with())
     table = Table(show_header=False, box=None)
     for name, value in rows(facts, read_device()):
         table.add_row(name, value)

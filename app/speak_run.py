@@ -16,8 +16,6 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from app.codes_file import CodesFile
 from app.config import Config
 from app.engine_client import EngineClient
@@ -139,9 +137,9 @@ class _Run:
         return await opening, front_end
 
     def _open_engine(self) -> SpeechEngine:
-        from engines.engine import EngineConfig, SpeechEngine
+        from engines.engine import SpeechEngine
 
-        engine = SpeechEngine.open(self._wishes.bundle, EngineConfig(**msgspec.structs.asdict(self._config.engine)))
+        engine = SpeechEngine.open(self._wishes.bundle, self._config.engine.opened_with())
         if engine.falls_back:
             print(f"speak: {engine.sentence}", file=sys.stderr)
         return engine

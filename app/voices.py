@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-import msgspec
 import structlog
 
 from app.bundle_reader import BundleReader, Reader
@@ -193,9 +192,7 @@ async def open_model(
 
 def engine_config(config: Config) -> EngineConfig:
     """What a daemon's engines are opened with."""
-    sizes = msgspec.structs.asdict(config.engine)
-    sizes.update(slots=config.server.slots, max_waiting=config.server.max_contexts)
-    return EngineConfig(**sizes)
+    return config.engine.opened_with(slots=config.server.slots, max_waiting=config.server.max_contexts)
 
 
 def _open_engine(bundle: Path, config: Config) -> ServedEngine:

@@ -82,6 +82,7 @@ def test_a_plan_is_on_the_disk_before_it_is_there(tmp_path: Path, monkeypatch: p
 
 def test_what_failed_is_known_until_a_plan_of_that_voice_and_precision_is_built(tmp_path: Path) -> None:
     cache = PlanCache(tmp_path)
+
     def name(**changes: str) -> str:
         return folder_name(msgspec.structs.replace(KEY, **changes), SIZES)
 
