@@ -22,6 +22,7 @@ from engines.manifest import MANIFEST_NAME
 from export.exporter import export_checkpoint
 from scripts.bench_measure import read_bandwidth_gb_s
 from scripts.bench_tools import Value, close, machine, show
+from scripts.exporter_stamp import made_by_this_exporter, remove_what_others_made
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
 
@@ -93,11 +94,12 @@ def _checkpoint(model: str) -> Path:
 
 
 def _bundle(model: str, checkpoint: Path, precision: str) -> Path:
-    bundle = CACHE / f"{model}-{precision}"
+    remove_what_others_made(CACHE)
+    bundle = made_by_this_exporter(CACHE) / f"{model}-{precision}"
     made, source = bundle / MANIFEST_NAME, checkpoint / "config.json"
     if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
         print(f"  exporting {model} {precision} (once) ...", file=sys.stderr)
-        CACHE.mkdir(parents=True, exist_ok=True)
+        bundle.parent.mkdir(parents=True, exist_ok=True)
         export_checkpoint(checkpoint, bundle, precision, measured=False)
     return bundle
 

@@ -24,6 +24,7 @@ from engines.contract import Codes, End, Outcome, Pace, Pcm, SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
 from engines.utterance import LiveUtterance
 from export.exporter import export_checkpoint
+from scripts.exporter_stamp import exporter_stamp
 
 _BUNDLES_KEPT: Final = 3
 IN_ONE: Final = SegmentBounds(longest=600, shortest=600)
@@ -59,7 +60,7 @@ def bundle_of(voice: Path, cache: Path) -> Path:
     """
     if (voice / "manifest.json").exists():
         return voice
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(exporter_stamp().encode())
     for path in sorted(path for path in voice.rglob("*") if path.is_file()):
         digest.update(path.name.encode() + path.read_bytes())
     bundle = cache / f"bundle-{digest.hexdigest()[:16]}"

@@ -15,6 +15,7 @@ from engines.gpu_presence import check_gpu
 from engines.manifest import MANIFEST_NAME
 from export.exporter import export_checkpoint
 from scripts.bench_model import DEFAULT_VOICE, SHAPES_0B6
+from scripts.exporter_stamp import made_by_this_exporter, remove_what_others_made
 from scripts.gpu_rows import emit
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
@@ -26,7 +27,7 @@ STORED: Final = {"default": "fp32", "0.6b": "int4"}
 
 def bundle_of(model: str, *, smoke: bool) -> Path:
     """Where a model's bundle lies."""
-    return _home(smoke) / f"{model}-bundle"
+    return made_by_this_exporter(_home(smoke)) / f"{model}-bundle"
 
 
 def checkpoint_of(model: str, *, smoke: bool) -> Path:
@@ -50,7 +51,8 @@ def main() -> None:
         except GpuError as error:
             emit(missing=str(error))
             return
-    _home(options.smoke).mkdir(parents=True, exist_ok=True)
+    remove_what_others_made(_home(options.smoke))
+    made_by_this_exporter(_home(options.smoke)).mkdir(parents=True, exist_ok=True)
     for model, precision in STORED.items():
         began = time.monotonic()
         make(model, precision, smoke=options.smoke)

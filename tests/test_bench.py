@@ -9,6 +9,7 @@ import pytest
 
 from scripts.bench_serve import daemon_process, get
 from scripts.bench_tools import show
+from scripts.exporter_stamp import made_by_this_exporter, remove_what_others_made
 
 
 def test_large_figures_are_written_out(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,3 +36,11 @@ def test_a_daemon_that_does_not_start_says_why(tmp_path: Path) -> None:
 
     with pytest.raises(SystemExit, match="nowhere"):
         asyncio.run(scenario())
+
+
+def test_what_another_exporter_made_is_not_measured(tmp_path: Path) -> None:
+    mine, other, weights = made_by_this_exporter(tmp_path), tmp_path / "made-00000000", tmp_path / "0.6b"
+    for folder in (mine, other, weights):
+        folder.mkdir()
+    remove_what_others_made(tmp_path)
+    assert sorted(tmp_path.iterdir()) == [weights, mine]

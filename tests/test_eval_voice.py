@@ -20,6 +20,7 @@ from export.exporter import export_checkpoint
 from export.train.evaluate import ALL, tally
 from export.train.sentences import COMMON, SENTENCES, TUNING, long_sentences, sentences, unseen
 from export.train.words import Differences, differences, errors, words
+from scripts import eval_speech
 from scripts.eval_codec import books_of, decode, faults, name_of, read_coded
 from scripts.eval_inputs import KINDS, inputs
 from scripts.eval_many import Expectation, audible_s, speak_many
@@ -132,6 +133,20 @@ def test_the_cache_holds_the_bundles_used_last(tiny_checkpoint: Path, tmp_path: 
     assert len(set(made)) == 4
     assert sorted(cache.iterdir()) == sorted(made[1:])
     assert bundle_of(made[3], cache) == made[3]
+
+
+def test_another_exporter_makes_another_bundle(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def export(_voice: Path, bundle: Path) -> None:
+        bundle.mkdir()
+        (bundle / "manifest.json").touch()
+
+    monkeypatch.setattr(eval_speech, "export_checkpoint", export)
+    made = bundle_of(tiny_checkpoint, tmp_path)
+    assert bundle_of(tiny_checkpoint, tmp_path) == made
+    monkeypatch.setattr(eval_speech, "exporter_stamp", lambda: "another")
+    assert bundle_of(tiny_checkpoint, tmp_path) != made
 
 
 def test_silence_is_not_audible() -> None:

@@ -24,6 +24,7 @@ from export.attention_tensorrt import AttentionForm
 from export.lowering import Precision
 from export.tensorrt import FrameShape, TensorRtChoice, read_source
 from scripts import gpu_asked, gpu_case, gpu_case_times, gpu_memory, gpu_plan
+from scripts.exporter_stamp import made_by_this_exporter
 from scripts.gpu_asked import Asked, read_asked
 from scripts.gpu_case_speech import compare, compare_codes, compare_sound, periods_ms, speak
 from scripts.gpu_case_times import measure_stages
@@ -54,7 +55,8 @@ def test_what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", words)
     asked = read_asked()
     assert asked == Asked("tensorrt", "0.6b", "int4", 4, "unrolled", -2.0, smoke=False)
-    assert (asked.config.precision, asked.config.plans) == ("int4", ".cache/gpu_check/plans/unrolled")
+    plans = made_by_this_exporter(Path(".cache/gpu_check")) / "plans" / "unrolled"
+    assert (asked.config.precision, asked.config.plans) == ("int4", str(plans))
     assert replace(asked, backend="cuda").config.precision == "auto"
 
 
