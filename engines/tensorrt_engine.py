@@ -61,10 +61,11 @@ _RUNTIMES: Final = list[Any]()
 def _runtime() -> trt.Runtime:
     """Of all engines of the process. Raises `GpuError` where TensorRT cannot use CUDA."""
     _LOGGER.forget()
-    _RUNTIMES.append(trt.Runtime(_LOGGER))
+    runtime = trt.Runtime(_LOGGER)
+    _RUNTIMES.append(runtime)
     if _LOGGER.first:  # what was made holds nothing: to call it, or to let it go, would end the process
         raise GpuError(f"TensorRT {trt.__version__} cannot use the GPU ({_LOGGER.first})")
-    return _RUNTIMES[-1]
+    return runtime
 
 
 class TensorRtLoader:
