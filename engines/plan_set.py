@@ -13,7 +13,7 @@ from engines.manifest import with_down
 from engines.records import Record
 
 PLAN_FORMAT: Final = 3
-"""Raised whenever graphs of the same names come to mean something else: plans made before are stale then."""
+"""Raised whenever graphs of the same names come to compute something else: plans made before are stale then."""
 SLOTS: Final = (1, 2, 4, 8)
 """Slots that plans are built for, and that one run can have: then the first ones of the plan."""
 PRECISIONS: Final = ("int4", "int8", "fp8", "fp16", "fp32")
