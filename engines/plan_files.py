@@ -21,7 +21,7 @@ import msgspec
 from engines.errors import PlanError
 from engines.manifest import MANIFEST_NAME, Manifest
 from engines.plan_set import PLAN_FORMAT, PlanFile, PlanKey, PlanSet, PlanSizes
-from engines.records import read_record, write_record
+from engines.records import read_record, record_version, write_record
 
 PLAN_NAME: Final = "plan.json"
 REMEDY: Final = "run `speakd build`"
@@ -100,12 +100,23 @@ def write_plan_set(folder: Path, plan: PlanSet) -> None:
 
 def plans(cache: Path) -> Iterator[Plan]:
     """Every plan of a cache that can be read, by name; what cannot be is left out."""
-    folders = sorted(path.parent for path in cache.glob(f"*/{PLAN_NAME}") if not path.parent.name.startswith("."))
-    for folder in folders:
+    for folder in _folders(cache):
         try:
             yield Plan(folder, read_plan_set(folder))
         except PlanError:
             continue
+
+
+def plans_of_older_programs(cache: Path) -> Iterator[Path]:
+    """The folders of plans whose format is an earlier one: nothing here can load them any more."""
+    for folder in _folders(cache):
+        version = record_version(folder / PLAN_NAME)
+        if isinstance(version, int) and version < PLAN_FORMAT:
+            yield folder
+
+
+def _folders(cache: Path) -> list[Path]:
+    return sorted(path.parent for path in cache.glob(f"*/{PLAN_NAME}") if not path.parent.name.startswith("."))
 
 
 def plans_of(cache: Path, bundle: str) -> list[Plan]:

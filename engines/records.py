@@ -31,13 +31,24 @@ def read_record(path: Path, kind: type[R], version: int, *, what: str, wrong: ty
     except OSError as error:
         raise wrong(f"{path.parent} is not a {what}: cannot read {path.name} ({error.strerror})") from error
     try:
-        found = msgspec.json.decode(raw)
-        said = found.get("format_version") if isinstance(found, dict) else None
-        if said != version:
+        if (said := _version(raw)) != version:
             raise wrong(f"{path}: format version {said!r}, this program reads version {version}; {remedy}")
         return msgspec.json.decode(raw, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise wrong(f"{path} is damaged: {error}; {remedy}") from error
+
+
+def record_version(path: Path) -> object:
+    """The format version that a record of any version names; `None` where none can be read."""
+    try:
+        return _version(path.read_bytes())
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _version(raw: bytes) -> object:
+    found = msgspec.json.decode(raw)
+    return found.get("format_version") if isinstance(found, dict) else None
 
 
 def write_record(path: Path, record: Record) -> None:

@@ -20,7 +20,7 @@ from typing import Final, TextIO
 
 import msgspec
 
-from engines.plan_files import Plan, folder_stem, plans
+from engines.plan_files import Plan, folder_stem, plans, plans_of_older_programs
 from engines.plan_set import PlanKey
 from export.errors import BuildError
 from export.plan_progress import StoppedError
@@ -103,14 +103,15 @@ class PlanCache:
         """Remove what a new plan of this machine replaces: plans of its voice of the same precision, and those that
         nothing here can load any more. Plans of other voices and other precisions stay, and so does what is known of
         their failures. Returns what was removed."""
-        gone = []
+        gone = list(plans_of_older_programs(self.folder))
         for plan in plans(self.folder):
             same_voice = new.about.voice == plan.about.voice or new.about.key.bundle == plan.about.key.bundle
             loadable = msgspec.structs.replace(plan.about.key, precision=new.about.key.precision) == new.about.key
             other = loadable and plan.about.key.precision != new.about.key.precision
             if same_voice and not other and plan.folder != new.folder:
-                shutil.rmtree(plan.folder, ignore_errors=True)
                 gone.append(plan.folder)
+        for folder in gone:
+            shutil.rmtree(folder, ignore_errors=True)
         stale = [path for path in self.folder.glob(f"{_TIMING}*") if path != self.timing_file(new.about.key)]
         for path in (*stale, *self.folder.glob(f"{_FAILED}{folder_stem(new.about.key)}*")):
             path.unlink(missing_ok=True)

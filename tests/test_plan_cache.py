@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engines.plan_files import Plan, folder_name, plans, read_plan_set
+from engines.plan_files import Plan, folder_name, plans, read_plan_set, write_plan_set
+from engines.plan_set import PLAN_FORMAT
 from export import plan_cache
 from export.errors import BuildError
 from export.plan_cache import GUESS_S, GUESS_S_PER_MB, BuildRecord, PlanCache
@@ -121,6 +122,10 @@ def test_what_a_new_plan_replaces(tmp_path: Path) -> None:
     gone = [plan(tensorrt="10.3.0"), plan(bundle="a" * 64), plan(tensorrt="10.3.0", precision="fp16")]
     gone.append(plan(device="other"))
     kept = [plan(precision="int8"), plan(bundle="c" * 64, voice="/voices/b")]
+    foreign = [plan(bundle=name * 64, voice=f"/voices/{name}") for name in "de"]
+    for other_format, version in zip(foreign, (PLAN_FORMAT - 1, PLAN_FORMAT + 1), strict=True):
+        write_plan_set(other_format.folder, msgspec.structs.replace(other_format.about, format_version=version))
+    gone.append(foreign[0])
     cache, new = PlanCache(tmp_path), plan()
     smaller = write_plan(tmp_path, sizes=msgspec.structs.replace(SIZES, slots=2), voice="/voices/a")
     other = cache.timing_file(msgspec.structs.replace(KEY, tensorrt="9"))
@@ -129,6 +134,7 @@ def test_what_a_new_plan_replaces(tmp_path: Path) -> None:
     removed = cache.remove_replaced(new)
     assert set(removed) == {*(one.folder for one in gone), smaller}
     assert {one.folder for one in plans(tmp_path)} == {new.folder, *(one.folder for one in kept)}
+    assert [one.folder.exists() for one in foreign] == [False, True]
     assert not other.exists()
     assert cache.timing_file(KEY).exists()
 
