@@ -11,8 +11,11 @@ may share it; each call is CUDA's own, which takes care of that.
 
 from __future__ import annotations
 
+import logging
+import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import metadata
 from typing import Any, Final, NewType
 
 from engines.errors import DeviceError, DeviceLostError, GpuError
@@ -34,6 +37,9 @@ _END_STREAM: Final = "cudaStreamDestroy"
 _FORGET: Final = "cudaGraphExecDestroy"
 _NO_DRIVER: Final = "the NVIDIA driver's library (libcuda.so.1) is not found, or older than this cuda-python"
 _STICKY: Final = "the device is unusable for this process, which must be started again"
+_LEAST: Final = (12, 9, 1)
+"""The first cuda-python that lets the interpreter go in every call, also while it waits for an event."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,7 @@ class CudaApi:
             from cuda.bindings import runtime
         except ImportError as error:
             raise GpuError(f"cuda-python is missing ({error}); install speakd with its extra `tensorrt`") from error
+        _complain_if_old()
         self._cuda: Any = runtime
         self._copy: Any = runtime.cudaMemcpyKind.cudaMemcpyDefault
         try:
@@ -265,3 +272,18 @@ class CudaApi:
         name = self._cuda.cudaGetErrorName(error)[1].decode()
         text = self._cuda.cudaGetErrorString(error)[1].decode()
         return f"CUDA failed in {function}: {text} ({name}); {_REMEDIES.get(name, _STICKY)}"
+
+
+@cache
+def _complain_if_old() -> None:
+    """Say, once, that the whole program will stand still in every frame, where cuda-python is too old."""
+    try:
+        found = metadata.version("cuda-bindings")
+    except metadata.PackageNotFoundError:
+        return
+    if tuple(int(part) for part in re.findall(r"\d+", found)[:3]) < _LEAST:
+        wanted = ".".join(map(str, _LEAST))
+        _log.warning(
+            "cuda-python %s holds up the whole program whenever it waits for the GPU; install %s or later",
+            found, wanted,
+        )  # fmt: skip

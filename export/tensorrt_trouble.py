@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 NOT_INSTALLED: Final = (
-    "TensorRT is not installed here: on a desktop `pip install 'tensorrt>=10.3' 'cuda-python>=12.6'`, on a Jetson the"
+    "TensorRT is not installed here: on a desktop `pip install 'tensorrt>=10.3' 'cuda-python>=12.9.1'`, on a Jetson the"
     " packages tensorrt and python3-libnvinfer of JetPack, and an environment that sees the system's Python packages"
 )
 NO_GPU: Final = (

@@ -90,7 +90,7 @@ install_onnxruntime_gpu() { # $1: CUDA; leaves a working onnxruntime whatever ha
 # --- Jetson -------------------------------------------------------------------------------------------------------------
 
 install_for_jetson() {
-  local major
+  local major least
   link_jetpack_tensorrt || { apt_install python3-libnvinfer && link_jetpack_tensorrt; } || {
     say "JetPack's TensorRT for $("$venv/bin/python" --version) was not found; sudo apt install tensorrt python3-libnvinfer"
     return 1
@@ -101,7 +101,9 @@ install_for_jetson() {
     return 1
   fi
   say "installing cuda-python for CUDA $major"
-  pip_install "cuda-python>=$major,<$((major + 1))" || {
+  least=$major
+  ((major != 12)) || least=12.9.1 # older ones keep every thread from Python while one waits for the GPU
+  pip_install "cuda-python>=$least,<$((major + 1))" || {
     say "cuda-python could not be installed (all of it: $log)"
     return 1
   }

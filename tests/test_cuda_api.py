@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 from collections.abc import Callable
 from enum import IntEnum
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from engines.cuda_api import CudaApi
+from engines.cuda_api import _LEAST, CudaApi, _complain_if_old
 from engines.cuda_memory import ALIGNMENT, SharedBlock, Want, allocate
 from engines.errors import DeviceError, DeviceLostError, GpuError
 from tests.fake_cuda import FakeCuda
@@ -105,6 +108,36 @@ def test_a_driver_that_is_missing_is_told_whatever_way_cuda_python_says_it(
     monkeypatch.setattr(runtime, "cudaSetDevice", absent, raising=False)
     with pytest.raises(GpuError, match=r"dlopen libcuda.so.1; the NVIDIA driver's library"):
         CudaApi()
+
+
+@pytest.mark.parametrize(("version", "complaints"), [("12.9.0", 1), ("12.9.1", 0), ("13.0.0", 0), (None, 0)])
+def test_a_cuda_python_that_holds_everybody_up_is_told_once(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, version: str | None,
+    complaints: int,
+) -> None:  # fmt: skip
+    """Until 12.9.0 its `cudaEventSynchronize` keeps the interpreter, so that nobody is answered in the meantime."""
+
+    def found(package: str) -> str:
+        if package != "cuda-bindings" or version is None:
+            raise metadata.PackageNotFoundError(package)
+        return version
+
+    monkeypatch.setattr(metadata, "version", found)
+    _complain_if_old.cache_clear()
+    CudaApi()
+    CudaApi()
+    said = [record.getMessage() for record in caplog.records]
+    told = f"cuda-python {version} holds up the whole program whenever it waits for the GPU; install 12.9.1 or later"
+    assert said == [told] * complaints
+    _complain_if_old.cache_clear()
+
+
+def test_every_place_that_asks_for_cuda_python_asks_for_one_that_does_not() -> None:
+    root = Path(__file__).parent.parent
+    places = ["pyproject.toml", "export/tensorrt_trouble.py", "scripts/setup_gpu.sh"]
+    texts = "".join((root / place).read_text(encoding="utf-8") for place in places)
+    asked = re.findall(r"(?:cuda-python>=|least=)([\d.]+)", texts)
+    assert asked == [".".join(map(str, _LEAST))] * 4
 
 
 def test_the_talker_goes_before_the_codec(runtime: Runtime) -> None:

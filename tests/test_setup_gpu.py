@@ -164,7 +164,7 @@ def test_jetpacks_tensorrt_is_made_visible_and_nothing_else(machine: Machine) ->
     machine.run("install_gpu; gpu_ready")
     linked = sorted(path.name for path in (machine.home / "site").iterdir())
     assert linked == ["tensorrt", "tensorrt-10.3.0.dist-info"]
-    assert machine.calls == ["pip install cuda-python>=12,<13"]
+    assert machine.calls == ["pip install cuda-python>=12.9.1,<13"]
     machine.run("install_gpu; gpu_ready")  # again: nothing gets in its own way
     assert sorted(path.name for path in (machine.home / "site").iterdir()) == linked
 
@@ -181,7 +181,7 @@ def test_a_jetson_where_apt_may_be_used(machine: Machine) -> None:
     place = machine.home / "sys/usr/lib/python3.10/dist-packages/tensorrt"
     machine.apt = f"mkdir -p {place}"
     machine.run("install_gpu; gpu_ready")
-    assert machine.calls == ["apt install python3-libnvinfer", "pip install cuda-python>=12,<13"]
+    assert machine.calls == ["apt install python3-libnvinfer", "pip install cuda-python>=12.9.1,<13"]
     assert (machine.home / "site/tensorrt").is_symlink()
 
 
