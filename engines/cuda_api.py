@@ -199,6 +199,10 @@ class CudaApi:
         """Fill with zeros."""
         self._call("cudaMemsetAsync", address, 0, size_bytes, stream)
 
+    def clear_rows(self, address: int, pitch: int, width: int, rows: int, stream: Stream) -> None:
+        """Fill rows of `width` bytes that lie `pitch` bytes apart with zeros."""
+        self._call("cudaMemset2DAsync", address, pitch, 0, width, rows, stream)
+
     def record(self, event: Event, stream: Stream) -> None:
         """The event happens when all that is on the stream now is done."""
         self._call("cudaEventRecord", event, stream)

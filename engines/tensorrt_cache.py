@@ -73,6 +73,11 @@ class Caches:
         """Bring the rows of a run of the first `many` slots, which stand at the same position, to their place."""
         self._keep(0, many, start, rows, stream)
 
+    def forget(self, slot: int, stream: Stream) -> None:
+        """Clear a slot's rows, of all layers at once."""
+        pitch = self._slots * self._slot_bytes
+        self._cuda.clear_rows(self._at(0, slot), pitch, self._slot_bytes, self._tensors, stream)
+
     def _keep(self, slot: int, many: int, start: int, rows: int, stream: Stream) -> None:
         if self._fresh is None:
             return

@@ -156,7 +156,8 @@ class SteppedFrames:
     ) -> None:  # fmt: skip
         self._memory, self._stream, self._scratch = memory, stream, scratch
         self._residuals = manifest.frame.codebooks - 1
-        self._caches = caches(cuda, manifest.predictor, about, manifest.frame.codebooks, PREDICTOR_CACHE, memory)
+        self.caches = caches(cuda, manifest.predictor, about, manifest.frame.codebooks, PREDICTOR_CACHE, memory)
+        """The predictor's."""
         self._contexts = {
             (bucket, rows): engine.context(scratch, {"B": bucket, "S": rows}, stream)
             for bucket in buckets
@@ -173,7 +174,7 @@ class SteppedFrames:
         }
         context.bind(instance.addresses | talker_caches.addresses() | results)
         passes = tuple(self._pass(instance, bucket, index) for index in range(self._residuals))
-        return Stepped(context, passes, self._caches, bucket)
+        return Stepped(context, passes, self.caches, bucket)
 
     def _code(self, instance: FrameInstance, group: int) -> int:
         address, pitch = instance.code_places(0)
@@ -187,7 +188,7 @@ class SteppedFrames:
         if index == self._residuals - 1:
             sum_out = instance.rows_out
         by_index = (StepInputs.GROUP, FrameInputs.PAST_LENGTHS, StepInputs.HEAD, StepInputs.EMBEDDING)
-        addresses = instance.addresses | self._caches.addresses()
+        addresses = instance.addresses | self.caches.addresses()
         addresses |= {name: self._memory[name].rows(index, index + 1).address for name in by_index}
         addresses |= {
             StepInputs.ROWS: self._memory[rows_in].address,

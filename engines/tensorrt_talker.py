@@ -61,6 +61,7 @@ class TensorRtTalker:
         self.slots, self.positions, self.piece_rows = slots, positions, piece_rows
         self._cuda, self._stream, self._history = cuda, stream, history
         self._caches = caches(cuda, manifest.talker, about, about.sizes.positions, TALKER_CACHE, memory)
+        self._kept = [self._caches]  # and the predictor's, where it has some
         self._instances = [FrameInstance(cuda, manifest, about, memory, index) for index in range(INSTANCES)]
         self._pieces = PromptPieces(
             cuda, stream, manifest, engines["prefill"], scratch, self._caches, slots, piece_rows
@@ -81,10 +82,16 @@ class TensorRtTalker:
     # -- one slot -------------------------------------------------------------------------------------------------
 
     def begin(self, slot: int, sampling: ResolvedSampling) -> None:
-        """Make a slot ready for a new utterance. Its cache is not cleared: no row reads beyond its own length."""
+        """Make a slot ready for a new utterance.
+
+        Its caches are cleared: a run reads all their rows, and what is hidden counts for nothing only where it is a
+        number. One that is none, from a product that overflowed, would be in all that this slot says for good.
+        """
         self.release(slot)
         self._begun.add(slot)
         self._frames[slot] = 0
+        for cache in self._kept:
+            cache.forget(slot, self._stream)
         for tensor in (t for instance in self._instances for t in (instance.rows_in, instance.seen_in)):
             row = tensor.rows(slot, slot + 1)
             self._cuda.clear(row.address, row.nbytes, self._stream)
@@ -205,6 +212,7 @@ class TensorRtTalker:
         else:
             frames = SteppedFrames(self._cuda, manifest, about, memory, engines["step"], scratch, stream, sizes)
             bodies = partial(frames.body, engines["talker"], self._caches)
+            self._kept.append(frames.caches)
         for bucket in sizes:
             for instance in self._instances:
                 instance.prepare(bucket, bodies(instance, bucket), stream, recorder)

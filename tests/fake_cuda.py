@@ -167,9 +167,13 @@ class FakeCuda(CudaApi):
         self._put(stream, Work(act, "a copy"))
 
     def clear(self, address: int, size_bytes: int, stream: Stream) -> None:
+        self.clear_rows(address, 0, size_bytes, 1, stream)
+
+    def clear_rows(self, address: int, pitch: int, width: int, rows: int, stream: Stream) -> None:
         def act() -> None:
-            self.touch(Region(address, size_bytes), writes=True)
-            ctypes.memset(address, 0, size_bytes)
+            self.touch(Region(address, width, rows, pitch), writes=True)
+            for row in range(rows):
+                ctypes.memset(address + row * pitch, 0, width)
 
         self._note("clear", stream)
         self._put(stream, Work(act, "a clear"))

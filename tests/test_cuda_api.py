@@ -239,6 +239,8 @@ def test_rows_and_blocks_say_where_they_lie(runtime: Runtime) -> None:
     stream = cuda.stream(urgent=True)
     cuda.copy_rows(1, 20, 3, 40, 5, 6, stream)
     assert runtime.called("cudaMemcpy2DAsync") == [(1, 20, 3, 40, 5, 6, 4, stream)]
+    cuda.clear_rows(1, 20, 5, 6, stream)
+    assert runtime.called("cudaMemset2DAsync") == [(1, 20, 0, 5, 6, stream)]
 
 
 def test_the_largest_is_allocated_first_and_all_of_it_aligned() -> None:
