@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engines.plan_set import PlanGraph
+from engines.plan_set import PlanGraph, fitting_profile, open_sizes
 from export.build_door import EngineOrder, Gpu, Values
 from export.errors import BuildError
 from export.ort_session import OrtSession
@@ -54,16 +54,19 @@ class FakeBuilder:
         order.timing_file.write_bytes(b"timings")
 
     def open(self, engine: Path, graph: PlanGraph) -> FakeEngine:
-        return FakeEngine(self, Path(engine.read_text()))
+        return FakeEngine(self, Path(engine.read_text()), graph)
 
 
 class FakeEngine:
-    """A graph run by ONNX Runtime."""
+    """A graph run by ONNX Runtime, in the sizes that it was built for."""
 
-    def __init__(self, builder: FakeBuilder, graph: Path) -> None:
-        self._builder, self._session = builder, OrtSession(graph, 1, literally=True)
+    def __init__(self, builder: FakeBuilder, path: Path, graph: PlanGraph) -> None:
+        self._builder, self._session, self._graph = builder, OrtSession(path, 1, literally=True), graph
 
     def run(self, values: Values) -> Values:
+        sizes = open_sizes(self._graph.inputs, {name: array.shape for name, array in values.items()})
+        if fitting_profile(self._graph, sizes) is None:
+            raise BuildError(f"no profile of {self._graph.role} takes {sizes}")
         made = self._session.run(values)
         if self._builder.wrong_by:
             for name, array in made.items():

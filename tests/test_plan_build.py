@@ -88,6 +88,14 @@ def test_where_there_is_one_slot_nothing_is_left_open_for_more(wish: PlanWish) -
     assert opened == {"prefill": [{"S"}], "talker": [], "step": [{"S"}, {"S"}], "codec": [{"T"}, {"T"}]}
 
 
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_small_blocks_are_verified_in_their_own_sizes(wish: PlanWish, most: int) -> None:
+    """An engine takes no more frames than it was built for."""
+    plan, _ = build(replace(wish, sizes=msgspec.structs.replace(SIZES, codec_chunk_frames=most)))
+    assert plan.about.verification is not None
+    assert plan.about.verification.passed
+
+
 def test_the_stepped_frame_has_its_tables(wish: PlanWish) -> None:
     plan, _ = build(replace(wish, precision="int8", verified=False))
     tables = load_file(plan.folder / "tables.safetensors")

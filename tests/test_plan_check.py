@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from engines.bundle import open_bundle
-from engines.graph_names import FrameInputs
+from engines.graph_names import CodecInputs, CodecOutputs, FrameInputs
 from engines.plan_set import PlanSizes, Verification
 from export.attention_tensorrt import AttentionForm
 from export.build_door import Session, Values
 from export.lowering import Precision
 from export.ort_session import OrtSession
 from export.plan_check import FRAMES, Side, make_probe, rows_needed, verify
+from export.plan_profile import USUAL_CODEC_FRAMES
 from export.probe_texts import probe_ids
 from export.tensorrt import WEIGHTS, FrameShape, Role, TensorRtChoice, build_tensorrt, read_source
 from export.tensorrt_trouble import NO_GPU, why_failed
@@ -105,6 +106,24 @@ def test_what_is_wrong_in_some_company_only_is_found(
 ) -> None:
     good = side(choice())
     sessions = {**good.sessions, Role.TALKER: Broken(good.sessions[Role.TALKER], slots)}
+    assert not compare(good, Side(sessions=sessions, choice=good.choice, weights=good.weights)).passed
+
+
+def test_a_codec_that_is_wrong_in_large_blocks_only_is_found(
+    side: Callable[[TensorRtChoice], Side], compare: Verify
+) -> None:
+    good = side(choice())
+
+    class Codec:
+        """Right up to the size that its kernels were chosen for."""
+
+        def run(self, values: Values) -> Values:
+            made = good.sessions[Role.CODEC].run(values)
+            if values[CodecInputs.CODES].shape[1] > USUAL_CODEC_FRAMES:
+                made[CodecOutputs.PCM] = np.zeros_like(made[CodecOutputs.PCM])
+            return made
+
+    sessions = {**good.sessions, Role.CODEC: Codec()}
     assert not compare(good, Side(sessions=sessions, choice=good.choice, weights=good.weights)).passed
 
 
