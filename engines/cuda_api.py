@@ -32,11 +32,18 @@ _REMEDIES: Final = {
     "cudaErrorInsufficientDriver": "install an NVIDIA driver as new as this CUDA, or newer",
     "cudaErrorNoDevice": "this machine shows no NVIDIA GPU to this process",
     "cudaErrorSystemDriverMismatch": "the driver was renewed while it was in use; restart the machine",
+    "cudaErrorSystemNotReady": "a server with NVSwitch needs nvidia-fabricmanager, of the driver's version",
+    "cudaErrorCompatNotSupportedOnDevice": "take CUDA's `compat` folder out of LD_LIBRARY_PATH, or renew the driver",
+    "cudaErrorDevicesUnavailable": "another process has the GPU for itself; end it, or run `nvidia-smi -c 0` as root",
 }
 _END_STREAM: Final = "cudaStreamDestroy"
 _FORGET: Final = "cudaGraphExecDestroy"
 _NO_DRIVER: Final = "the NVIDIA driver's library (libcuda.so.1) is not found, or older than this cuda-python"
 _STICKY: Final = "the device is unusable for this process, which must be started again"
+_NOT_STARTED: Final = (
+    "CUDA does not start here: see that `nvidia-smi` finds the GPU, that `modprobe nvidia-uvm` was done (not on a"
+    " Jetson), and that this user is in the groups video and render"
+)
 _LEAST: Final = (12, 9, 1)
 """The first cuda-python that lets the interpreter go in every call, also while it waits for an event."""
 _log = logging.getLogger(__name__)
@@ -75,6 +82,7 @@ class CudaApi:
             raise GpuError(f"cuda-python is missing ({error}); install speakd with its extra `tensorrt`") from error
         _complain_if_old()
         self._cuda: Any = runtime
+        self._otherwise = _NOT_STARTED
         self._copy: Any = runtime.cudaMemcpyKind.cudaMemcpyDefault
         try:
             self._call("cudaSetDevice", _DEVICE)
@@ -82,6 +90,7 @@ class CudaApi:
             _, self._urgent = self._call("cudaDeviceGetStreamPriorityRange")
         except DeviceError as error:
             raise GpuError(str(error)) from error
+        self._otherwise = _STICKY
         self._undo: list[tuple[str, int]] = []
 
     # -- set-up: what is made here is given back by `close` ---------------------------------------------------------
@@ -275,7 +284,7 @@ class CudaApi:
     def _explain(self, function: str, error: Any) -> str:
         name = self._cuda.cudaGetErrorName(error)[1].decode()
         text = self._cuda.cudaGetErrorString(error)[1].decode()
-        return f"CUDA failed in {function}: {text} ({name}); {_REMEDIES.get(name, _STICKY)}"
+        return f"CUDA failed in {function}: {text} ({name}); {_REMEDIES.get(name, self._otherwise)}"
 
 
 @cache
@@ -286,8 +295,5 @@ def _complain_if_old() -> None:
     except metadata.PackageNotFoundError:
         return
     if tuple(int(part) for part in re.findall(r"\d+", found)[:3]) < _LEAST:
-        wanted = ".".join(map(str, _LEAST))
-        _log.warning(
-            "cuda-python %s holds up the whole program whenever it waits for the GPU; install %s or later",
-            found, wanted,
-        )  # fmt: skip
+        told = "cuda-python %s holds up the whole program whenever it waits for the GPU; install %s or later"
+        _log.warning(told, found, ".".join(map(str, _LEAST)))

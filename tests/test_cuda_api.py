@@ -24,8 +24,12 @@ class Error(IntEnum):
     cudaSuccess = 0  # noqa: N815 - CUDA's names
     cudaErrorMemoryAllocation = 2  # noqa: N815
     cudaErrorInsufficientDriver = 35  # noqa: N815
+    cudaErrorDevicesUnavailable = 46  # noqa: N815
     cudaErrorIllegalAddress = 700  # noqa: N815
+    cudaErrorSystemNotReady = 802  # noqa: N815
+    cudaErrorCompatNotSupportedOnDevice = 804  # noqa: N815
     cudaErrorStreamCaptureUnsupported = 900  # noqa: N815
+    cudaErrorUnknown = 999  # noqa: N815
 
 
 class Runtime(types.ModuleType):
@@ -89,6 +93,24 @@ def test_without_a_device_the_remedy_is_told(runtime: Runtime) -> None:
     runtime.errors["cudaSetDevice"] = Error.cudaErrorInsufficientDriver
     with pytest.raises(GpuError, match="install an NVIDIA driver"):
         CudaApi()
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (Error.cudaErrorSystemNotReady, "nvidia-fabricmanager"),
+        (Error.cudaErrorCompatNotSupportedOnDevice, "LD_LIBRARY_PATH"),
+        (Error.cudaErrorDevicesUnavailable, "nvidia-smi -c 0"),
+        (Error.cudaErrorUnknown, "modprobe nvidia-uvm"),
+    ],
+)
+def test_a_cuda_that_does_not_start_is_not_to_be_cured_by_starting_again(
+    runtime: Runtime, error: Error, remedy: str
+) -> None:
+    runtime.errors["cudaSetDevice"] = error
+    with pytest.raises(GpuError, match=remedy) as raised:
+        CudaApi()
+    assert "must be started again" not in str(raised.value)
 
 
 def test_without_cuda_python_too(monkeypatch: pytest.MonkeyPatch) -> None:
