@@ -52,7 +52,7 @@ def test_an_image_has_everything(image: Path) -> None:
     assert (image / "usr/local/bin/speak").readlink() == Path("/opt/speakd/scripts/speak")
     assert "u speakd" in (image / "usr/lib/sysusers.d/speakd.conf").read_text()
     unit = (image / "etc/systemd/system/speakd.service").read_text()
-    assert "@" not in re.sub(r"@(system-service|privileged|resources)", "", unit)
+    assert "@" not in re.sub(r"@(system-service|privileged|resources|nvidia_uvm)", "", unit)
     assert "ExecStart=/opt/speakd/.venv/bin/speakd --config /etc/speakd/config.toml" in unit
     assert (image / "opt/speakd/config.toml").readlink() == Path("/etc/speakd/config.toml")
     config = load_config(image / "etc/speakd/config.toml")
@@ -221,3 +221,13 @@ def test_what_cuda_and_alsa_need_is_left_open() -> None:
     assert {"Type=notify", "Restart=on-failure", "DevicePolicy=closed", "KillMode=mixed"} <= set(unit)
     assert any(line.startswith("WatchdogSec=") for line in unit)
     assert "DeviceAllow=char-116 rw" in unit, "a card whose driver comes after the start"
+
+
+def test_the_gpus_driver_is_there_before_its_devices_are_looked_up() -> None:
+    """Or the service speaks on the processor after every restart of a machine where nothing else has loaded it."""
+    unit = (REPOSITORY / "systemd/speakd.service").read_text(encoding="utf-8").splitlines()
+    after = {name for line in unit if line.startswith("After=") for name in line.removeprefix("After=").split()}
+    wanted = {name for line in unit if line.startswith("Wants=") for name in line.removeprefix("Wants=").split()}
+    assert "modprobe@nvidia_uvm.service" in after & wanted
+    assert {"nvidia-persistenced.service", "nvidia-fabricmanager.service"} <= after
+    assert not {"nvidia-persistenced.service", "nvidia-fabricmanager.service"} & wanted, "most machines have neither"
