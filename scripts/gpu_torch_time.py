@@ -33,7 +33,11 @@ def per_run_ms(run: Callable[[], object], device: str, runs: int, before: Callab
 
 
 def captured(run: Callable[[], object]) -> torch.cuda.CUDAGraph:
-    """A run as one CUDA graph."""
+    """A run as one CUDA graph.
+
+    Captured on the stream that it was tried on: what libraries keep for each stream (workspaces, handles) is there by
+    then. PyTorch's own stream for captures has seen none of it, and what is not there yet may not be made there.
+    """
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):  # libraries set themselves up outside of the capture
@@ -41,7 +45,7 @@ def captured(run: Callable[[], object]) -> torch.cuda.CUDAGraph:
             run()
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, stream=side):
         run()
     return graph
 
