@@ -144,6 +144,24 @@ def test_a_listener_who_leaves_frees_everything() -> None:
     play(scenario())
 
 
+def test_a_listener_who_left_keeps_the_place_until_the_engine_has_let_go() -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine(hold=True, slow_to_cancel=True)
+        async with serving(settings(), engine) as daemon:
+            async with Client(daemon) as client:
+                await client.speak("a", "abc.")
+                await turn_until(lambda: engine.started)
+                client.ws.transport.abort()
+            await turn_until(lambda: engine.started[0].cancelled)
+            async with Client(daemon) as other:
+                await other.until("ready")
+                assert daemon.services.gate.sockets == 2
+            engine.started[0].end(End.CANCELLED)
+            await turn_until(lambda: daemon.services.gate.sockets == 0)
+
+    play(scenario())
+
+
 @pytest.mark.parametrize(
     ("fields", "code", "says"),
     [

@@ -179,6 +179,21 @@ def test_an_idle_socket_and_a_dead_peer() -> None:
     play(scenario())
 
 
+def test_only_a_socket_of_the_network_is_closed_for_being_idle(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        path = str(tmp_path / "speakd.sock")
+        async with serving(settings(server={"socket": path}), ServedFakeEngine()) as daemon:
+            for unix, why in ((path, None), ("", "idle_socket")):
+                async with Client(daemon, unix=unix) as client:
+                    await client.until("ready")
+                    await turn_until(lambda: daemon.server.connections == 1)
+                    [connection] = daemon.server._connections
+                    connection._peer.busy_at -= 2 * daemon.services.config.limits.idle_s
+                    assert connection.check() == why
+
+    play(scenario())
+
+
 def test_a_pinged_client_stays() -> None:
     async def scenario() -> None:
         config = settings(limits={"ping_s": 0.1, "peer_timeout_s": 1.5, "idle_s": 600})

@@ -39,11 +39,35 @@ def test_a_token_is_asked_for(tmp_path: Path) -> None:
     play(scenario())
 
 
+def test_nothing_is_told_before_the_token_and_then_once(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with serving(guarded(tmp_path), ServedFakeEngine()) as daemon, Client(daemon) as client:
+            await client.say("authorise", token=TOKEN)
+            await client.say("authorise", token=TOKEN)
+            await client.speak("a", "abc.")
+            await client.until("context.done")
+            assert client.order.count("ready") == 1
+
+    play(scenario())
+
+
 def test_a_token_that_does_not_come_in_time(tmp_path: Path) -> None:
     async def scenario() -> None:
         config = guarded(tmp_path, limits={"handshake_s": 0.2})
         async with serving(config, ServedFakeEngine()) as daemon, Client(daemon) as client:
             assert await client.until_closed() == 4401
+
+    play(scenario())
+
+
+def test_who_has_shown_the_token_may_stay_longer_than_it_may_take_to_come(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with serving(guarded(tmp_path), ServedFakeEngine()) as daemon, Client(daemon) as client:
+            await client.say("authorise", token=TOKEN)
+            await client.until("ready")
+            [connection] = daemon.server._connections
+            connection._opened_at -= 2 * daemon.services.config.limits.handshake_s
+            assert connection.check() is None
 
     play(scenario())
 
