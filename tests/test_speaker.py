@@ -261,6 +261,15 @@ def test_an_end_that_comes_late_is_no_gap(monkeypatch: pytest.MonkeyPatch, more:
     run(scenario())
 
 
+def test_a_reader_waits_until_as_much_is_there_as_it_wants(monkeypatch: pytest.MonkeyPatch) -> None:
+    buffer = PlaybackBuffer(100)
+    monkeypatch.setattr(buffer._changed, "wait", lambda *_: buffer.put(sine(1)[:5]))
+    buffer.wait_for(12)
+    taken = buffer.take_nowait(100)
+    assert taken is not None
+    assert len(taken) == 15
+
+
 def test_the_buffer_is_bounded_and_in_order() -> None:
     buffer = PlaybackBuffer(100)
     assert buffer.put(np.arange(99, dtype=np.float32))
