@@ -90,7 +90,7 @@ def paired(number: str) -> str:
     """Digits two by two, as flights and rooms are read: `2490` as twenty four ninety, `101` as one oh one."""
     high, low = number[:-2], number[-2:]
     if not high or high[0] == "0" or number[1:] == "000":
-        return spelled(number) if number[0] == "0" else cardinal(number)
+        return cardinal(number)
     tail = "hundred" if low == "00" else f"oh {spelled(low[1])}" if low[0] == "0" else cardinal(low)
     return f"{cardinal(high)} {tail}"
 
@@ -99,7 +99,7 @@ def decade(number: str) -> str:
     """`1990` as nineteen nineties, `80` as eighties, `00` as two thousands."""
     if number == "00":
         number = "2000"
-    words = year(number) if len(number) == 4 else cardinal(number)
+    words = year(number)
     return words[:-1] + "ies" if words.endswith("y") else words + "s"
 
 
@@ -113,9 +113,7 @@ def short_year(digits: str) -> str:
 def fraction(numerator: str, denominator: str) -> str:
     """`3`, `4` as three quarters."""
     top, bottom = int(numerator), int(denominator)
-    if bottom == 0 or max(len(numerator), len(denominator)) > _LONGEST:
-        return f"{cardinal(numerator)} over {cardinal(denominator)}"
-    if bottom > 100:
+    if not 0 < bottom <= 100:
         return f"{cardinal(numerator)} over {cardinal(denominator)}"
     one, many = _FRACTIONS.get(bottom, (ordinal(denominator), ordinal(denominator) + "s"))
     return f"{cardinal(numerator)} {one if top == 1 else many}"
