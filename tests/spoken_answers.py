@@ -12,6 +12,14 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         "A Type C charger costs $5.": "A Type C charger costs five dollars.",
         "Part C and Part D cost $185.": "Part C and Part D cost one hundred eighty five dollars.",
         "Vol. I, Part I, level V and No. II": "Volume one, Part one, level five and Number two",
+        "Chapter IIX is no chapter, Henry IIX no king.": "Chapter IIX is no chapter, Henry IIX no king.",
+    },
+    "digits that are and are not read one by one": {
+        "the code: 123-456, PIN 789 012": "the code: one two three, four five six, PIN seven eight nine, zero one two",
+        "030 123456, not 030 12345": (
+            "zero three zero, one two three four five six, not zero three zero twelve thousand three hundred forty five"
+        ),
+        "It costs \u00a53.50.": "It costs three point five zero yen.",
     },
     "scores, votes and spans of units": {
         "They lead 4-3 in the bottom of the 9th.": "They lead four to three in the bottom of the ninth.",

@@ -86,6 +86,7 @@ def test_a_desktop_by_nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert (found.temperatures_c, found.power_w, found.gpu_load) == ({"gpu": 71.0}, {"gpu": 215.5}, 0.4)
     assert found.throttled == ("heat",)  # an idle clock, bit 1, is none of these
     assert found.speed == 0.5
+    assert found.clock == GpuClock(1500e6, 3000e6, 3000e6)
     assert found.memory_available_bytes == 23 * 2**30
 
 

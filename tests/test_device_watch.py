@@ -82,3 +82,7 @@ def test_metrics_have_names_and_units(device: Any) -> None:
     assert throttled == list(device.throttled)
     clocks = {sample.labels["which"]: sample.value for sample in families["speakd_gpu_clock_hertz"]}
     assert clocks == ({} if device.clock is None else {"now": 306e6, "allowed": 918e6, "most": 918e6})
+    assert [sample.value for sample in families["speakd_gpu_load_ratio"]] == ([device.gpu_load] * bool(device.gpu_load))
+    [info] = families["speakd_device_info"]
+    assert info.labels == {"name": device.name or "", "power_mode": device.power_mode or ""}
+    assert info.value == 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,16 @@ def test_a_status_with_a_name_that_is_no_text_is_said_as_far_as_it_goes(manager:
     notify = SystemdNotify(environment(manager))
     notify.status("cannot read '/etc/\udcff.toml'")
     assert manager.listen() == ["STATUS=cannot read '/etc/?.toml'"]
+    notify.close()
+
+
+def test_a_manager_that_does_not_listen_keeps_nobody_waiting(manager: Manager) -> None:
+    notify = SystemdNotify(environment(manager))
+    talking = threading.Thread(target=lambda: [notify.watchdog() for _ in range(5000)], daemon=True)
+    talking.start()
+    talking.join(30.0)
+    assert not talking.is_alive()
+    assert 0 < len(manager.listen()) < 5000
     notify.close()
 
 
