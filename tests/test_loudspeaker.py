@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -98,19 +99,32 @@ def test_who_interrupted_can_be_interrupted(tmp_path: Path) -> None:
     play(scenario())
 
 
-def test_those_who_cannot_block_leave_a_free_place_to_somebody_urgent(tmp_path: Path) -> None:
+def test_those_who_cannot_block_ask_once_and_leave_a_free_place_to_somebody_urgent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[tuple[int, ...]]()
+    monkeypatch.setattr(os, "kill", lambda *call: asked.append(call))
+    other, patient, urgent = (Loudspeaker(None, now=now, directory=tmp_path) for now in (False, False, True))
+    assert other.try_take()
+    assert not urgent.try_take()
+    assert not urgent.try_take()
+    assert asked == [(os.getpid(), signal.SIGTERM)]
+    other.leave()
+    assert not patient.try_take()
+    assert urgent.try_take()
+    urgent.leave()
+    assert patient.try_take()
+    patient.leave()
+
+
+def test_a_place_names_its_owner_alone_and_is_of_no_use_to_other_users(tmp_path: Path) -> None:
     async def scenario() -> None:
-        patient = Loudspeaker(None, now=False, directory=tmp_path)
-        urgent = Loudspeaker(None, now=True, directory=tmp_path)
-        async with speaker(tmp_path) as other:
-            assert await said(other) == "playing"
-            assert not urgent.try_take()
-            assert await other.wait() == -signal.SIGTERM
-        assert not patient.try_take()
-        assert urgent.try_take()
-        urgent.leave()
-        assert patient.try_take()
-        patient.leave()
+        async with Loudspeaker(None, now=False, directory=tmp_path):
+            [file] = tmp_path.glob("*-place.lock")
+            file.write_text(str(10 * os.getpid()))  # as a longer number would stand there
+        async with Loudspeaker(None, now=False, directory=tmp_path):
+            assert file.read_text() == str(os.getpid())
+            assert file.stat().st_mode & 0o777 == 0o600
 
     play(scenario())
 
