@@ -21,12 +21,15 @@ FORMULA: Final = re.compile(
     re.DOTALL,
 )
 _ARGUMENT: Final = r"\{([^{}]{0,100})\}"
-_FRACTION: Final = re.compile(rf"\\[dt]?frac ?{_ARGUMENT} ?{_ARGUMENT}")
+_FRACTION: Final = re.compile(rf"\\[dt]?frac ?(?:{_ARGUMENT}|(\d)) ?(?:{_ARGUMENT}|(\d))")
+_HIGHER_ROOT: Final = re.compile(r"\\sqrt ?\[([^\[\]]{1,20})\]")
 _ROOT: Final = re.compile(rf"\\sqrt ?{_ARGUMENT}")
 _PLAIN: Final = re.compile(rf"\\(?:text|math[a-z]{{2,4}}|operatorname) ?{_ARGUMENT}")
-_POWER: Final = re.compile(r"\^(?:\{([23])\}|([23])(?!\d))")
+_INDEX: Final = re.compile(rf"([\^_]) ?{_ARGUMENT}")
+_POWER: Final = re.compile(r"\^([23])(?!\d)")
+_POWERS: Final = {"2": "\u00b2", "3": "\u00b3", "\\circ": "\u00b0"}
 _COMMAND: Final = re.compile(r"\\([A-Za-z]+) ?")
-_DEGREE: Final = re.compile(r"\^ ?(?:\\circ|\{\\circ\})")
+_DEGREE: Final = re.compile(r"\^ ?\\circ")
 _PRODUCT: Final = re.compile(r"(?<=\d)[a-z]{1,3}(?![a-z])")
 """Letters close behind a number are unknowns, not a unit: 4ac."""
 _GAP: Final = re.compile(r"\\[,;:! \\{}]|[{}]")
@@ -35,7 +38,7 @@ _SIGNS: Final = {
     "ge": "\u2265", "geq": "\u2265", "ne": "\u2260", "neq": "\u2260", "approx": "\u2248", "to": "\u2192",
     "rightarrow": "\u2192", "infty": "\u221e", "circ": "\u00b0", "left": "", "right": "", "quad": "", "qquad": "",
     "lt": "<", "gt": ">", "ldots": "\u2026", "cdots": "\u2026", "dots": "\u2026", "int": "integral", "boxed": "",
-    "displaystyle": "",
+    "displaystyle": "", "sqrt": "\u221a",
 }  # fmt: skip
 
 
@@ -46,14 +49,30 @@ def speak_formulas(text: SpannedText) -> SpannedText:
 
 def _formula(found: re.Match[str]) -> str:
     text = next(group for group in found.groups() if group is not None)
-    for _ in range(2):  # one inside the other
-        text = _PLAIN.sub(r" \1 ", text)
-        text = _ROOT.sub(" \u221a\\1 ", _FRACTION.sub(r" \1 over \2 ", text))
+    before = ""
+    while text != before:  # from the inside out: each turn takes a pair of braces
+        before, text = text, _INDEX.sub(_index, _HIGHER_ROOT.sub(_higher_root, _PLAIN.sub(r" \1 ", text)))
+        text = _ROOT.sub(" \u221a\\1 ", _FRACTION.sub(_fraction, text))
     text = _PRODUCT.sub(lambda letters: f" {' '.join(letters.group())}", _DEGREE.sub("\u00b0", text))
-    text = _POWER.sub(lambda power: "\u00b2" if "2" in power.group() else "\u00b3", text)
+    text = _POWER.sub(lambda power: _POWERS[power[1]], text)
     text = (
         _COMMAND.sub(lambda command: f" {_SIGNS.get(command[1], command[1])} ", text)
         .replace("_", " ")
         .replace("-", "\u2212")
     )
     return " ".join(_GAP.sub(" ", text).split())
+
+
+def _fraction(found: re.Match[str]) -> str:
+    top, bottom = (argument for argument in found.groups() if argument is not None)
+    return f" {top} over {bottom} "
+
+
+def _index(found: re.Match[str]) -> str:
+    """What stands above or below the line, without its braces."""
+    sign, what = found[1], found[2].strip()
+    return _POWERS[what] if sign == "^" and what in _POWERS else f"{sign} {what} "
+
+
+def _higher_root(found: re.Match[str]) -> str:
+    return " cube root of " if found[1] == "3" else f" root {found[1]} of "

@@ -130,6 +130,15 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
             "x equals minus b plus or minus square root of b squared minus four a c over two a"
         ),
         "Since $2x = 6$, $x_1 = 3$ at $90^\\circ$.": "Since two x equals six, x one equals three at ninety degrees.",
+        "$\\frac{x^{2}}{4}$, $\\sqrt{x_{1}}$ and \\(y^{3}\\) at $20^{\\circ}$": (
+            "x squared over four, square root of x one and y cubed at twenty degrees"
+        ),
+        "$e^{-\\frac{x^{2}}{2}}$ and $\\frac{1}{\\sqrt{\\frac{a}{2^{n}}}}$": (
+            "e to the power of minus x squared over two and one over square root of a over two to the power of n"
+        ),
+        "$\\frac12$, $\\frac{n}3$, $\\sqrt2$, $\\sqrt[3]{8}$, $\\sqrt[n]{x}$": (
+            "one over two, n over three, square root of two, cube root of eight, root n of x"
+        ),
         "It costs $5 and then $10, $AAPL and $TSLA.": (
             "It costs five dollars and then ten dollars, dollar AAPL and dollar TSLA."
         ),
