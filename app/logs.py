@@ -108,14 +108,11 @@ def _fields(statistics: Any) -> dict[str, object]:
 
 def _is_journal() -> bool:
     """Whether stderr leads to the journal; children of a desktop's session inherit the variable alone."""
-    named = os.environ.get("JOURNAL_STREAM")
-    if named is None:
-        return False
     try:
         place = os.fstat(sys.stderr.fileno())
     except (OSError, ValueError):
         return False
-    return named == f"{place.st_dev}:{place.st_ino}"
+    return os.environ.get("JOURNAL_STREAM") == f"{place.st_dev}:{place.st_ino}"
 
 
 def _note_level(_logger: Any, _name: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
