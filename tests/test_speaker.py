@@ -277,7 +277,7 @@ def test_a_reader_waits_until_as_much_is_there_as_it_wants(monkeypatch: pytest.M
     buffer = PlaybackBuffer(100)
     monkeypatch.setattr(buffer._changed, "wait", lambda *_: buffer.put(sine(1)[:5]))
     buffer.wait_for(12)
-    assert np.shape(buffer.take_nowait(100)) == (15,)
+    assert buffer._level == 15
 
 
 def test_the_buffer_is_bounded_and_in_order() -> None:

@@ -47,7 +47,12 @@ def test_a_status_with_a_name_that_is_no_text_is_said_as_far_as_it_goes(manager:
 
 def test_a_manager_that_does_not_listen_keeps_nobody_waiting(manager: Manager) -> None:
     notify = SystemdNotify(environment(manager))
-    talking = threading.Thread(target=lambda: [notify.watchdog() for _ in range(5000)], daemon=True)
+
+    def talk() -> None:
+        for _ in range(5000):
+            notify.watchdog()
+
+    talking = threading.Thread(target=talk, daemon=True)
     talking.start()
     talking.join(30.0)
     assert not talking.is_alive()

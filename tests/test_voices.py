@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.voices import VoiceError
+from app.voices import VoiceError, VoiceTable
 from tests.daemon_rig import Client, ServedFakeEngine, fakes, play, serving, settings
 from tests.fake_engine import INFO
 
@@ -25,5 +25,15 @@ def test_the_configured_language_is_meant_where_a_client_names_none() -> None:
         with pytest.raises(VoiceError, match="'ada' speaks auto, english, not 'latin'"):
             async with serving(settings(voice={"language": "latin"}), ServedFakeEngine()):
                 pass
+
+    play(scenario())
+
+
+def test_two_voices_of_one_name_are_refused() -> None:
+    async def scenario() -> None:
+        models = [await fakes(ServedFakeEngine())(f"/{place}", settings(), None) for place in range(3)]
+        assert VoiceTable(models[:2]).names == ["ada", "bob", "fake/ada", "fake/bob"]
+        with pytest.raises(VoiceError, match="two voices are called 'fake/ada'; rename the directory"):
+            VoiceTable(models)
 
     play(scenario())

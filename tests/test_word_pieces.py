@@ -13,7 +13,7 @@ from app.phones import PhoneFrontEnd
 from app.reading import Reading
 from app.segmenter import SegmentBounds
 from app.spans import SpannedText
-from app.word_pieces import certain_length
+from app.word_pieces import WordPieces, certain_length
 from tests.spoken_english import SPOKEN
 from tests.test_phones import CHECKPOINT
 from tests.test_tokenizer import CONTROL_IDS, SPECIAL, TEXT
@@ -154,3 +154,27 @@ def test_nothing_to_say_ends_nothing() -> None:
 )
 def test_what_is_certain(text: str, certain: str) -> None:
     assert text[: certain_length(text)] == certain
+
+
+@pytest.mark.parametrize(
+    ("text", "certain"),
+    [
+        ("we (saw them) and then they went home", "we (saw them) and then they"),
+        ("we ) saw them and then they went home", "we ) saw them and then they"),
+        ("we (saw them and then they went home", ""),
+        ("we ((saw) them and then they went home", ""),
+    ],
+)
+def test_words_behind_a_bracket_are_certain_once_it_has_ended(text: str, certain: str) -> None:
+    assert text[: certain_length(text)] == certain
+
+
+def test_words_whose_ids_more_words_would_change_are_given_at_the_end_and_not_lost() -> None:
+    def symbols(text: str, *, whole: bool) -> tuple[str, tuple[int, ...]]:
+        return text, (len(text),)
+
+    pieces = WordPieces(symbols, Reading(language="english", normalize=True, for_lexicon=False))
+    words = [pieces.more(SpannedText.of(text)) for text in ("we saw them and", "we saw them and then they went")]
+    rest = pieces.close(SpannedText.of("we saw them and then they went home."), torn=False)
+    assert [piece.text if piece else None for piece in words] == ["we saw", None]
+    assert rest == TextPiece(ids=(29,), ends_segment=True, text="them and then they went home.", span=(6, 36))
