@@ -11,12 +11,12 @@ from typing import Final
 
 from app.spans import SpannedText
 
-_SENTENCE: Final = r"(?<![\\\w])[a-z']+[,;:]?\s[a-z']+(?!\w)"
-"""Two plain words: between dollars these are prices, not a formula."""
+_NO_PROSE: Final = r"(?!(?:[^${}]|\{[^${}]*\}){0,300}?(?<!\S)[a-z']+[,;:]?\s[a-z']+[,;:]?\s)"
+"""Between dollars with two plain words in a row these are prices, not a formula; in braces they may be a text of it."""
 FORMULA: Final = re.compile(
     r"\\\((?P<round>[^\n]{1,300}?)\\\)|\\\[(?P<square>.{1,300}?)\\\]"
-    rf"|\$\$(?![^$]{{0,300}}{_SENTENCE})(?P<block>[^$]{{1,300}})\$\$"
-    rf"|(?<![\w$\\])\$(?P<inline>(?=[^\s$\d]|\d+[a-z]* ?[=^\\+])(?![^$\n]{{0,200}}{_SENTENCE})"
+    rf"|\$\${_NO_PROSE}(?P<block>[^$]{{1,300}})\$\$"
+    rf"|(?<![\w$\\])\$(?P<inline>(?=[^\s$\d]|\d+[a-z]* ?[=^\\+]){_NO_PROSE}"
     r"[^$\n]{0,200}(?<=[^\s$]))\$(?! ?\d|\w)",
     re.DOTALL,
 )
@@ -25,6 +25,10 @@ _FRACTION: Final = re.compile(rf"\\[dt]?frac ?(?:{_ARGUMENT}|(\d)) ?(?:{_ARGUMEN
 _HIGHER_ROOT: Final = re.compile(r"\\sqrt ?\[([^\[\]]{1,20})\]")
 _ROOT: Final = re.compile(rf"\\sqrt ?{_ARGUMENT}")
 _PLAIN: Final = re.compile(rf"\\(?:text|math[a-z]{{2,4}}|operatorname) ?{_ARGUMENT}")
+_BOUNDED: Final = re.compile(
+    rf"\\(sum|prod|int)(?:\\limits)? ?_ ?(?:{_ARGUMENT}|(\w)) ?\^ ?(?:{_ARGUMENT}|(\w|\\infty\b))"
+)
+_BOUNDED_NAMES: Final = {"sum": "sum", "prod": "product", "int": "integral"}
 _INDEX: Final = re.compile(rf"([\^_]) ?{_ARGUMENT}")
 _POWER: Final = re.compile(r"\^([23])(?!\d)")
 _POWERS: Final = {"2": "\u00b2", "3": "\u00b3", "\\circ": "\u00b0"}
@@ -38,7 +42,7 @@ _SIGNS: Final = {
     "ge": "\u2265", "geq": "\u2265", "ne": "\u2260", "neq": "\u2260", "approx": "\u2248", "to": "\u2192",
     "rightarrow": "\u2192", "infty": "\u221e", "circ": "\u00b0", "left": "", "right": "", "quad": "", "qquad": "",
     "lt": "<", "gt": ">", "ldots": "\u2026", "cdots": "\u2026", "dots": "\u2026", "int": "integral", "boxed": "",
-    "displaystyle": "", "sqrt": "\u221a",
+    "displaystyle": "", "sqrt": "\u221a", "prod": "product",
 }  # fmt: skip
 
 
@@ -51,7 +55,8 @@ def _formula(found: re.Match[str]) -> str:
     text = next(group for group in found.groups() if group is not None)
     before = ""
     while text != before:  # from the inside out: each turn takes a pair of braces
-        before, text = text, _INDEX.sub(_index, _HIGHER_ROOT.sub(_higher_root, _PLAIN.sub(r" \1 ", text)))
+        before, text = text, _BOUNDED.sub(_bounded, _HIGHER_ROOT.sub(_higher_root, _PLAIN.sub(r" \1 ", text)))
+        text = _INDEX.sub(_index, text)
         text = _ROOT.sub(" \u221a\\1 ", _FRACTION.sub(_fraction, text))
     text = _PRODUCT.sub(lambda letters: f" {' '.join(letters.group())}", _DEGREE.sub("\u00b0", text))
     text = _POWER.sub(lambda power: _POWERS[power[1]], text)
@@ -72,6 +77,12 @@ def _index(found: re.Match[str]) -> str:
     """What stands above or below the line, without its braces."""
     sign, what = found[1], found[2].strip()
     return _POWERS[what] if sign == "^" and what in _POWERS else f"{sign} {what} "
+
+
+def _bounded(found: re.Match[str]) -> str:
+    """A sum or an integral: what stands above it is where it ends, no power."""
+    name, low, high = (argument for argument in found.groups() if argument is not None)
+    return f" {_BOUNDED_NAMES[name]} from {low} to {high} of "
 
 
 def _higher_root(found: re.Match[str]) -> str:

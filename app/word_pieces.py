@@ -51,8 +51,8 @@ _REACHING: Final = frozenset(
     | {unit.lower() for unit in UNITS}
 )
 """Plain words that a rule may take together with a neighbour."""
-_CLOSING: Final = {"]": "[", ">": "<", ")": "("}
-_BRACKET: Final = re.compile(r"[][<>()]")
+_CLOSING: Final = {"]": "[", ">": "<", ")": "(", "}": "{"}
+_BRACKET: Final = re.compile(r"[][<>(){}]")
 
 
 def certain_length(text: str) -> int:

@@ -130,14 +130,24 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
             "x equals minus b plus or minus square root of b squared minus four a c over two a"
         ),
         "Since $2x = 6$, $x_1 = 3$ at $90^\\circ$.": "Since two x equals six, x one equals three at ninety degrees.",
-        "$\\frac{x^{2}}{4}$, $\\sqrt{x_{1}}$ and \\(y^{3}\\) at $20^{\\circ}$": (
-            "x squared over four, square root of x one and y cubed at twenty degrees"
+        "$\\frac{x^{2}}{4}$, $\\sqrt{x_{2}}$ and \\(y^{3}\\) at $20^{\\circ}$": (
+            "x squared over four, square root of x two and y cubed at twenty degrees"
         ),
         "$e^{-\\frac{x^{2}}{2}}$ and $\\frac{1}{\\sqrt{\\frac{a}{2^{n}}}}$": (
             "e to the power of minus x squared over two and one over square root of a over two to the power of n"
         ),
         "$\\frac12$, $\\frac{n}3$, $\\sqrt2$, $\\sqrt[3]{8}$, $\\sqrt[n]{x}$": (
             "one over two, n over three, square root of two, cube root of eight, root n of x"
+        ),
+        "$\\sum_{i=1}^{n} i^2$, $\\int_0^\\infty x dx$ and $\\prod\\limits_k^{2n} k$": (
+            "sum from i equals one to n of i squared, integral from zero to infinity of x dx and "
+            "product from k to two n of k"
+        ),
+        "With $E = m c^2$, $x = \\frac{\\text{all of the cats}}{2}$ and $$\\int x dx$$ it ends.": (
+            "With E equals m c squared, x equals all of the cats over two and integral x dx it ends."
+        ),
+        "set $HOME and then the $PATH to it, not $x and so on, for US$.": (
+            "set dollar HOME and then the dollar PATH to it, not dollar x and so on, for US dollar."
         ),
         "It costs $5 and then $10, $AAPL and $TSLA.": (
             "It costs five dollars and then ten dollars, dollar AAPL and dollar TSLA."
