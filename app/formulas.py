@@ -17,7 +17,7 @@ FORMULA: Final = re.compile(
     r"\\\((?P<round>[^\n]{1,300}?)\\\)|\\\[(?P<square>.{1,300}?)\\\]"
     rf"|\$\${_NO_PROSE}(?P<block>[^$]{{1,300}})\$\$"
     rf"|(?<![\w$\\])\$(?P<inline>(?=[^\s$\d]|\d+[a-z]* ?[=^\\+]){_NO_PROSE}"
-    r"[^$\n]{0,200}(?<=[^\s$]))\$(?! ?\d|\w)",
+    r"[^$\n]{0,200}(?<=[^\s$\\]))\$(?! ?\d|\w)",
     re.DOTALL,
 )
 _ARGUMENT: Final = r"\{([^{}]{0,100})\}"
@@ -36,6 +36,7 @@ _COMMAND: Final = re.compile(r"\\([A-Za-z]+) ?")
 _DEGREE: Final = re.compile(r"\^ ?\\circ")
 _PRODUCT: Final = re.compile(r"(?<=\d)[a-z]{1,3}(?![a-z])")
 """Letters close behind a number are unknowns, not a unit: 4ac."""
+_ESCAPED: Final = re.compile(r"\\(?=[%&#$])")
 _GAP: Final = re.compile(r"\\[,;:! \\{}]|[{}]")
 _SIGNS: Final = {
     "times": "\u00d7", "cdot": "\u00d7", "div": "\u00f7", "pm": "\u00b1", "le": "\u2264", "leq": "\u2264",
@@ -65,7 +66,7 @@ def _formula(found: re.Match[str]) -> str:
         .replace("_", " ")
         .replace("-", "\u2212")
     )
-    return " ".join(_GAP.sub(" ", text).split())
+    return " ".join(_GAP.sub(" ", _ESCAPED.sub("", text)).split())
 
 
 def _fraction(found: re.Match[str]) -> str:

@@ -16,10 +16,13 @@ from app.spans import SpannedText
 
 _LONG_ADDRESS: Final = 60
 """Of a longer web address only the host is spoken."""
-MARKUP: Final = re.compile(r"[*_`#~|\[<>]|&[a-z#]|(?:^|\n)\s*[-+\u2022=]")
+MARKUP: Final = re.compile(r"[*_`#~|\[<>\\]|&[a-z#]|(?:^|\n)\s*[-+\u2022=]")
 ADDRESS: Final = re.compile(r"\w[@./_]\w|/\w|//|localhost:")
 """Text without a match of these has nothing for this module."""
 
+_ESCAPE: Final = re.compile(
+    r"(?<![\\:])\\(?=[$%&*_~`#|!\"'])|(?<!\S)\\(?=[-+] )|(?<=\d)\\(?=[.)] )"  # others may be of a path
+)
 _FENCE: Final = re.compile(r"(?:^|(?<=\n))\s*(?:```|~~~)[\w+-]*[ \t]*(?=\n|$)")
 _RULE: Final = re.compile(r"(?:^|(?<=\n))\s*(?:[-*_=~]\s*){3,}(?=\n|$)")
 _IMAGE_OR_LINK: Final = re.compile(r"!?\[([^\[\]\n]{1,300})\]\((?:[^()\s]|\([^()\s]*\)){0,300}(?:\s+\"[^\"\n]*\")?\)")
@@ -63,7 +66,7 @@ def strip_markup(text: SpannedText) -> SpannedText:
     """Text without its marks, in any language."""
     if not MARKUP.search(text.text):
         return text
-    text = text.sub(_FENCE, "").sub(_RULE, "").sub(_TAG, " ")
+    text = text.sub(_ESCAPE, "").sub(_FENCE, "").sub(_RULE, "").sub(_TAG, " ")
     text = text.sub(_ENTITY, lambda found: html.unescape(found.group()))
     text = text.sub(_LINK_IN_ANGLES, lambda found: found.group(1)).sub(_IMAGE_OR_LINK, lambda found: found.group(1))
     text = text.sub(_REFERENCE, "").sub(_BULLET, "").sub(_BETWEEN, " \u00d7 ").sub(_STAR_KEY, "star ").sub(_STRONG, "")

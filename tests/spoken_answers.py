@@ -119,6 +119,19 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         ),
         "a Ph.D. in notes.txt": "a PHD in notes dot txt",
     },
+    "marks with a backslash, which are not meant as marks": {
+        "It costs \\$5 to \\$1,000, 50\\% less at AT\\&T\\!": (
+            "It costs five dollars to one thousand dollars, fifty percent less at AT and T!"
+        ),
+        "a \\*star\\*, my\\_file, \\`code\\` and 2 \\* 3": "a star, my file, code and two times three",
+        '\\# one, he said \\"yes\\", \\~5': 'one, he said "yes", about five',
+        "it\\'s": "it's",
+        "1\\. First": "one. First",
+        "\\- an item": "an item",
+        "$50\\%$ is \\(5\\%\\) more than 5\\$, and C:\\temp\\x": (
+            "fifty percent is five percent more than five dollars, and C colon backslash temp backslash x"
+        ),
+    },
     "games, flights and engines": {
         "Lakers vs Celtics, 5 vs. 3, Roe v. Wade": "Lakers versus Celtics, five versus three, Roe versus Wade",
         "It leaves at 7:45a and lands 11:10p.": "It leaves at seven forty five AM and lands eleven ten PM.",
