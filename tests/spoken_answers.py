@@ -31,6 +31,7 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         "Let rest 5-10 min. before slicing.": "Let rest five to ten minutes before slicing.",
         "It's 2-3x faster and 5x-10x cheaper.": "It's two to three times faster and five times to ten times cheaper.",
         "a 2-in-1 laptop, a 1-in-5 chance, a 5-in pipe": "a two in one laptop, a one in five chance, a five inch pipe",
+        "The wall is 6-ft, the 6-ft wall.": "The wall is six feet, the six foot wall.",
         "Add 2-3 tbsp. butter for 10-15 min.": "Add two to three tablespoons butter for ten to fifteen minutes.",
     },
     "so much per something": {
@@ -162,6 +163,7 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         "set $HOME and then the $PATH to it, not $x and so on, for US$.": (
             "set dollar HOME and then the dollar PATH to it, not dollar x and so on, for US dollar."
         ),
+        "So $x^2$ it is.": "So x squared it is.",
         "It costs $5 and then $10, $AAPL and $TSLA.": (
             "It costs five dollars and then ten dollars, dollar AAPL and dollar TSLA."
         ),

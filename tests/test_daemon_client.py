@@ -19,10 +19,10 @@ import soundfile as sf
 from app.daemon_client import RemoteSession, find_daemon
 from app.small_websocket import SmallWebSocket
 from app.wishes import Wishes
-from engines.contract import End, Layout, Sampling
+from engines.contract import End, Layout, Pace, Sampling
 from engines.errors import SpeechError
 from tests.daemon_rig import ServedFakeEngine, play, serving, settings, turn_until
-from tests.fake_engine import sine
+from tests.fake_engine import INFO, sine
 from tests.session_rig import ListSink
 from tests.test_daemon import process
 
@@ -88,6 +88,22 @@ def test_it_speaks(socket: Path, bundle: Path) -> None:
             assert report.first_audio_ms is not None
             request = engine.started[0].request
             assert (request.voice, request.seed, request.sampling.greedy) == ("bob", 3, True)
+
+    play(scenario())
+
+
+def test_every_wish_reaches_the_engine(socket: Path, bundle: Path) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine()
+        engine.info = replace(INFO, takes_instruct=True)
+        config = settings(voice={"bundle": str(bundle)}, server={"socket": str(socket)})
+        sampling = Sampling(temperature=0.5, top_k=3, top_p=0.25, repetition_penalty=1.5)
+        wish = replace(wishes(bundle), language="english", instruct="Sing.", sampling=sampling, max_frames=9)
+        async with serving(config, engine):
+            await RemoteSession(await connected(wish), ListSink(), wish, 4, fast=True).run(texts("ab"))
+        request = engine.started[0].request
+        assert (request.language, request.instruct_ids, request.max_frames) == ("english", (1,), 9)
+        assert (replace(request.sampling, greedy=None), request.seed, request.pace) == (sampling, 4, Pace.FAST)
 
     play(scenario())
 

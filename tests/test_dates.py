@@ -22,6 +22,7 @@ from app.spans import SpannedText
         ("13/12/2026", "the thirteenth of December, twenty twenty six"),
         ("13/13/2026", "thirteen or thirteen or twenty twenty six"),
         ("32/1/2026", "thirty two or one or twenty twenty six"),
+        ("1/32/2026", "one or thirty two or twenty twenty six"),
         ("0/5/2026", "zero or five or twenty twenty six"),
         ("14/0/2026", "fourteen or zero or twenty twenty six"),
         ("1/2/49", "January second, twenty forty nine"),

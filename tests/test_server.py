@@ -42,6 +42,7 @@ def test_get() -> None:
             assert "speakd_ttfa_seconds_count 1.0" in figures
             assert 'speakd_continuous_contexts_total{within_ms="50"} 1.0' in figures
             assert 'speakd_engine_slots{model="fake"} 4.0' in figures
+            assert 'speakd_engine_step_seconds{model="fake"} 0.01\n' in figures
             assert 'speakd_engine_info{model="fake",runs_on=""} 1.0' in figures
             assert "speakd_device_speed_ratio" in figures
             assert 'speakd_executor_completed{pool="text"}' in figures
