@@ -87,7 +87,9 @@ def test_marks_for_the_eye_go(written: str, spoken: str) -> None:
     [
         ("mail a.b@example.com now", "mail a dot b at example dot com now"),
         ("see https://www.example.com/x/y?q=1#z.", "see example dot com slash x slash y."),
-        ("see http://example.org/" + "a" * 80, "see example dot org"),
+        ("see http://example.org/" + "a" * 48, "see example dot org slash " + "a" * 48),
+        ("see http://example.org/" + "a" * 49, "see example dot org"),
+        ("open my.Data.csv", "open my dot Data dot csv"),
         ("go to example.com, or www.test.io/a", "go to example dot com, or test dot io slash a"),
         ("open main.py and README.md", "open main dot py and README dot md"),
         ("in /usr/bin/env", "in slash usr slash bin slash env"),

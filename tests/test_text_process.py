@@ -211,6 +211,10 @@ def test_what_is_released_is_forgotten(process: TextProcess, tiny_bundle: Path) 
     reader.close()
     with pytest.raises(BundleError):
         reader.front_end("english")
+    kill(process)
+    process.reader(tiny_bundle)
+    with pytest.raises(BundleError):  # nor is it opened again by another worker
+        reader.front_end("english")
 
 
 def test_a_full_queue_refuses_and_keeps_its_order(tiny_bundle: Path) -> None:
@@ -260,6 +264,17 @@ def test_the_end_wakes_whoever_waits_for_an_answer(process: TextProcess, tiny_bu
         process.end()
         with pytest.raises(TextWorkerError, match="stopping"):
             waiting.result()
+    assert process.deaths == 0
+
+
+def test_what_is_released_when_the_pool_has_ended_disturbs_nobody(
+    process: TextProcess, pool: BoundedExecutor, tiny_bundle: Path
+) -> None:
+    reader = process.reader(tiny_bundle)
+    front_end = reader.front_end("english")
+    pool.shutdown()
+    reader.release(front_end)
+    reader.close()
 
 
 def test_it_ends_with_its_daemon_however_that_ends(tiny_bundle: Path) -> None:
