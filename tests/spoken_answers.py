@@ -12,6 +12,9 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         "A Type C charger costs $5.": "A Type C charger costs five dollars.",
         "Part C and Part D cost $185.": "Part C and Part D cost one hundred eighty five dollars.",
         "Vol. I, Part I, level V and No. II": "Volume one, Part one, level five and Number two",
+        "Super Bowl LVIII, Chapter XCIX, Part MDCLXIV": (
+            "Super Bowl fifty eight, Chapter ninety nine, Part one thousand six hundred sixty four"
+        ),
         "Chapter IIX is no chapter, Henry IIX no king.": "Chapter IIX is no chapter, Henry IIX no king.",
     },
     "digits that are and are not read one by one": {
