@@ -21,7 +21,7 @@ ADDRESS: Final = re.compile(r"\w[@./_]\w|/\w|//|localhost:")
 """Text without a match of these has nothing for this module."""
 
 _ESCAPE: Final = re.compile(
-    r"(?<![\\:])\\(?=[$%&*_~`#|!\"'])|(?<!\S)\\(?=[-+] )|(?<=\d)\\(?=[.)] )"  # others may be of a path
+    r"(?<![\\:])\\(?=[$%&*_~`#|!\"'])|(?<!\S)\\(?=[-+] )|(?<=\d)\\(?=[.)](?:\s|$))"  # others may be of a path
 )
 _FENCE: Final = re.compile(r"(?:^|(?<=\n))\s*(?:```|~~~)[\w+-]*[ \t]*(?=\n|$)")
 _RULE: Final = re.compile(r"(?:^|(?<=\n))\s*(?:[-*_=~]\s*){3,}(?=\n|$)")

@@ -131,6 +131,7 @@ ANSWERS: Final[dict[str, dict[str, str]]] = {
         '\\# one, he said \\"yes\\", \\~5': 'one, he said "yes", about five',
         "it\\'s": "it's",
         "1\\. First": "one. First",
+        "in 2024\\.": "in twenty twenty four.",
         "\\- an item": "an item",
         "$50\\%$ is \\(5\\%\\) more than 5\\$, and C:\\temp\\x": (
             "fifty percent is five percent more than five dollars, and C colon backslash temp backslash x"
