@@ -30,16 +30,16 @@ from app.messages import ProtocolError
 from app.socket_sink import Listening
 from engines.contract import End
 from app.server_config import LogConfig
-logs.set_up(LogConfig(format=sys.argv[1]))
+logs.set_up(LogConfig(format=sys.argv[1], level=sys.argv[2]))
 structlog.stdlib.get_logger("speakd").warning("hello")
 """
 
 
-def line(file: Path, stream: str, form: str = "auto") -> str:
+def line(file: Path, stream: str, form: str = "auto", level: str = "info") -> str:
     """What is written into a file where JOURNAL_STREAM says this."""
     with file.open("w") as stderr:
         subprocess.run(
-            [sys.executable, "-c", SAY, form], cwd=REPOSITORY, stderr=stderr, check=True, timeout=60,
+            [sys.executable, "-c", SAY, form, level], cwd=REPOSITORY, stderr=stderr, check=True, timeout=60,
             env={**os.environ, "JOURNAL_STREAM": stream},
         )  # fmt: skip
     return file.read_text()
@@ -60,6 +60,11 @@ def test_people_get_words_where_they_wish_so(tmp_path: Path) -> None:
     said = line(tmp_path / "log", "", "console")
     assert "[warning" in said
     assert said.rstrip().endswith("hello")
+
+
+def test_what_is_below_the_level_is_not_said(tmp_path: Path) -> None:
+    assert line(tmp_path / "log", "", level="error") == ""
+    assert line(tmp_path / "log", "", level="warning") != ""
 
 
 def test_a_context_that_failed_is_a_warning_that_says_why_and_its_text_is_told_only_when_wished() -> None:
