@@ -149,3 +149,11 @@ def test_a_list_is_read_with_pauses(words: bool) -> None:
 def test_text_that_is_spoken_as_it_stands_keeps_its_breaks() -> None:
     front_end = TextFrontEnd(TEXT, normalize=False)
     assert [piece.text for piece in [*front_end.feed("milk\nbread"), *front_end.finish()]] == ["milk\nbread"]
+
+
+def test_of_a_line_that_never_ends_little_is_remembered() -> None:
+    lines = Lines()
+    for _ in range(100):
+        lines.feed(SpannedText.of("word " * 10))
+        lines.feed(SpannedText.of("w" * 100))
+    assert len(lines._line) + len(lines.held) <= 200
