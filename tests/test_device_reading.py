@@ -107,11 +107,13 @@ def test_of_two_gpus_the_one_in_use_is_read(
 def test_a_gpu_that_answers_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     silent = dict.fromkeys(
         ("nvmlDeviceGetMemoryInfo", "nvmlDeviceGetUtilizationRates", "nvmlDeviceGetPowerUsage",
-         "nvmlDeviceGetTemperature", "nvmlDeviceGetClockInfo", "nvmlDeviceGetCurrentClocksThrottleReasons")
+         "nvmlDeviceGetTemperature", "nvmlDeviceGetName", "nvmlDeviceGetClockInfo",
+         "nvmlDeviceGetCurrentClocksThrottleReasons")
     )  # fmt: skip
     monkeypatch.setitem(sys.modules, "pynvml", nvidia(**silent))
     found = read_device(tmp_path)
-    assert (found.power_w, found.clock, found.throttled, found.speed) == ({}, None, (), 1.0)
+    assert (found.name, found.power_w, found.clock) == ("NVIDIA GPU", {}, None)
+    assert (found.throttled, found.speed) == ((), 1.0)
 
 
 @pytest.mark.parametrize("broken", ["nvmlInit", "nvmlDeviceGetCount", "nvmlDeviceGetHandleByIndex"])

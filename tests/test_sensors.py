@@ -40,6 +40,20 @@ def test_a_hot_jetson(tmp_path: Path) -> None:
     assert overcurrent_events(sys) == 3
 
 
+def test_a_rail_that_tells_half_is_left_out(tmp_path: Path) -> None:
+    monitor = "bus/i2c/drivers/ina3221/1-0040/hwmon/hwmon3"
+    for file, text in {"in4_label": "sum", "in4_input": "12", "in5_label": "CPU", "curr5_input": "8"}.items():
+        write(tmp_path, f"{monitor}/{file}", f"{text}\n")
+    for file, text in {"in6_label": "GPU", "in6_input": "5000", "curr6_input": "400"}.items():
+        write(tmp_path, f"{monitor}/{file}", f"{text}\n")
+    assert power_w(tmp_path) == {"GPU": 2.0}
+
+
+def test_a_gpu_whose_clock_is_not_told_has_none(tmp_path: Path) -> None:
+    write(tmp_path, "class/devfreq/17000000.gpu/max_freq", "625000000\n")
+    assert gpu_clock(tmp_path) is None
+
+
 def test_a_mode_without_a_name(tmp_path: Path) -> None:
     write(tmp_path, "var/lib/nvpmodel/status", "pmode:0007\n")
     assert power_mode(tmp_path) == "7"
