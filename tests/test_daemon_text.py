@@ -13,6 +13,7 @@ from app.config import Config
 from app.daemon import Daemon
 from app.engine_client import EngineClient
 from app.executor import BoundedExecutor
+from app.inline_executor import InlineExecutor
 from app.voices import VoiceModel
 from tests.daemon_rig import Client, LetterReader, ServedFakeEngine, get, play, serving, settings, turn_until
 from tests.test_text_process import is_gone
@@ -81,6 +82,7 @@ def test_a_worker_that_dies_costs_only_text_that_was_not_read(tiny_bundle: Path)
 def test_a_worker_that_died_while_nobody_spoke_is_replaced_at_once(tiny_bundle: Path) -> None:
     async def scenario() -> None:
         async with serving(on(tiny_bundle)) as daemon, Client(daemon) as client:
+            assert {type(daemon.services.pools.text), type(daemon.services.pools.audio)} == {BoundedExecutor}
             first = worker(daemon)
             os.kill(first, signal.SIGKILL)
             text = daemon._text
@@ -111,6 +113,7 @@ def test_without_offloading_there_is_no_other_process(tiny_bundle: Path) -> None
         config = on(tiny_bundle, server={"offload": False})
         async with serving(config) as daemon, Client(daemon) as client:
             assert daemon._text is None
+            assert {type(daemon.services.pools.text), type(daemon.services.pools.audio)} == {InlineExecutor}
             await client.speak("a", HELLO, max_frames=4)
             await client.until("context.done")
             assert client.heard["a"].sound
