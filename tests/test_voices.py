@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from app.voices import VoiceError, VoiceTable
-from tests.daemon_rig import Client, ServedFakeEngine, fakes, play, serving, settings
+from app.executor import BoundedExecutor
+from app.voices import VoiceError, VoiceTable, open_model
+from engines.errors import BundleError
+from tests.daemon_rig import Client, LetterReader, ServedFakeEngine, fakes, play, serving, settings
 from tests.fake_engine import INFO
 
 
@@ -35,5 +38,16 @@ def test_two_voices_of_one_name_are_refused() -> None:
         assert VoiceTable(models[:2]).names == ["ada", "bob", "fake/ada", "fake/bob"]
         with pytest.raises(VoiceError, match="two voices are called 'fake/ada'; rename the directory"):
             VoiceTable(models)
+
+    play(scenario())
+
+
+def test_a_bundle_whose_engine_does_not_open_leaves_no_reader_open(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        pool, reader = BoundedExecutor("text", workers=1, max_waiting=1), LetterReader()
+        with pytest.raises(BundleError, match="manifest"):
+            await open_model(str(tmp_path), settings(), pool, lambda _: reader)
+        pool.shutdown()
+        assert reader.closed
 
     play(scenario())
