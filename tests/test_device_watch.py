@@ -55,6 +55,15 @@ def test_a_machine_that_tells_nothing_is_not_spoken_of() -> None:
     assert log == []
 
 
+def test_a_device_that_is_throttled_from_the_start_is_told_with_or_without_a_power_mode() -> None:
+    with capture_logs() as log:
+        DeviceWatch(lambda: []).note(reading(name="a GPU", throttled=("heat",)))
+    assert [(entry["log_level"], entry["event"]) for entry in log] == [
+        ("info", "the device"),
+        ("warning", "the device is throttled"),
+    ]
+
+
 def test_a_person_is_told_everything() -> None:
     facts = DeviceFacts("cpu", "speaking with X (no GPU)", {"TensorRT": "not installed"}, ("int4, 4 slots",))
     told = dict(rows(facts, reading(**COOL, throttled=("gpu",), temperatures_c={"gpu": 91.25}, power_w={"VDD_IN": 24},
