@@ -44,6 +44,8 @@ class Runtime(types.ModuleType):
         self.cudaStreamCaptureMode = types.SimpleNamespace(cudaStreamCaptureModeThreadLocal=1)
         self.cudaStreamNonBlocking, self.cudaEventBlockingSync, self.cudaEventDisableTiming = 1, 1, 2
         self.cudaHostAllocDefault, self.cudaHostAllocMapped = 0, 2
+        self.cudaMemcpy3DParms = types.SimpleNamespace
+        self.make_cudaPitchedPtr = self.make_cudaExtent = lambda *numbers: numbers
         names = ("ComputeCapabilityMajor", "ComputeCapabilityMinor", "Integrated", "CanMapHostMemory")
         self.cudaDeviceAttr = types.SimpleNamespace(**{f"cudaDevAttr{name}": name for name in names})
         self._next = 4096
@@ -263,15 +265,73 @@ def test_rows_and_blocks_say_where_they_lie(runtime: Runtime) -> None:
     assert runtime.called("cudaMemcpy2DAsync") == [(1, 20, 3, 40, 5, 6, 4, stream)]
     cuda.clear_rows(1, 20, 5, 6, stream)
     assert runtime.called("cudaMemset2DAsync") == [(1, 20, 0, 5, 6, stream)]
+    cuda.copy_blocks(1, 20, 7, 3, 40, 8, 5, 6, 9, stream)
+    [(what, on)] = runtime.called("cudaMemcpy3DAsync")
+    assert (what.dstPtr, what.srcPtr) == ((1, 20, 5, 7), (3, 40, 5, 8)), "address, pitch, width, rows to the next block"
+    assert (what.extent, what.kind, on) == ((5, 6, 9), 4, stream)
+
+
+def test_memory_is_zeroed_and_what_is_brought_over_is_there_when_it_is_said(runtime: Runtime) -> None:
+    cuda = CudaApi()
+    address = cuda.allocate(100)
+    [set_up] = runtime.calls[-1][1]
+    assert runtime.calls[-2:] == [
+        ("cudaMemsetAsync", (address, 0, 100, set_up)), ("cudaStreamSynchronize", (set_up,)),
+    ]  # fmt: skip
+    cuda.upload(address, 77, 100)
+    assert runtime.calls[-2:] == [
+        ("cudaMemcpyAsync", (address, 77, 100, 4, set_up)), ("cudaStreamSynchronize", (set_up,)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("integrated", "flags", "mapped"), [(0, 0, 0), (1, 2, 1)])
+def test_memory_of_the_host_is_mapped_where_the_device_shares_it(
+    runtime: Runtime, integrated: int, flags: int, mapped: int
+) -> None:
+    runtime.integrated = integrated
+    memory = CudaApi().allocate_host(100)
+    assert runtime.called("cudaHostAlloc") == [(100, flags)]
+    assert runtime.called("cudaHostGetDevicePointer") == [(memory.address, 0)] * mapped
+    assert (memory.device_address is not None) == bool(mapped)
+
+
+def test_work_is_put_on_the_stream_it_is_for(runtime: Runtime) -> None:
+    cuda = CudaApi()
+    stream, event = cuda.stream(urgent=True), cuda.event()
+    cuda.begin_recording(stream)
+    sequence = cuda.end_recording(stream)
+    runtime.calls.clear()
+    cuda.copy(1, 2, 3, stream)
+    cuda.clear(1, 3, stream)
+    cuda.record(event, stream)
+    cuda.wait(stream, event)
+    cuda.launch(sequence, stream)
+    assert runtime.calls == [
+        ("cudaMemcpyAsync", (1, 2, 3, 4, stream)),
+        ("cudaMemsetAsync", (1, 0, 3, stream)),
+        ("cudaEventRecord", (event, stream)),
+        ("cudaStreamWaitEvent", (stream, event, 0)),
+        ("cudaGraphLaunch", (sequence, stream)),
+    ]
+
+
+def test_what_was_recorded_is_on_the_device_before_it_is_launched(runtime: Runtime) -> None:
+    """Or the first listener's frame would carry it there."""
+    cuda = CudaApi()
+    stream = cuda.stream(urgent=True)
+    cuda.begin_recording(stream)
+    sequence = cuda.end_recording(stream)
+    assert runtime.calls[-1] == ("cudaGraphUpload", (sequence, stream))
+    assert [flags for _, flags in runtime.called("cudaGraphInstantiate")] == [0]
 
 
 def test_the_largest_is_allocated_first_and_all_of_it_aligned() -> None:
     cuda = FakeCuda()
-    wants = {"small": Want((3,), np.int8), "large": Want((99, 7), np.float32), "middle": Want((5, 5), np.int64)}
-    found = allocate(cuda, wants)
-    assert cuda.allocated == sorted(cuda.allocated, reverse=True)
+    wants = {"small": Want((3,), np.int8), "large": Want((99, 7), np.float32), "middle": Want((5, 8), np.int64)}
+    found = allocate(cuda, wants | {"nothing": Want((0,), np.uint8)})
+    assert cuda.allocated == [11 * ALIGNMENT, 2 * ALIGNMENT, ALIGNMENT, ALIGNMENT]
     assert all(tensor.address % ALIGNMENT == 0 for tensor in found.values())
-    assert [found[name].nbytes for name in wants] == [3, 99 * 7 * 4, 200]
+    assert [found[name].nbytes for name in wants] == [3, 99 * 7 * 4, 320]
 
 
 @pytest.mark.parametrize("integrated", [True, False])
@@ -279,6 +339,8 @@ def test_a_shared_block_is_copied_only_where_it_must(integrated: bool) -> None:
     cuda = FakeCuda(integrated=integrated)
     block = SharedBlock(cuda, {"a": Want((3,), np.float32), "b": Want((2, 2), np.int64)})
     assert not block.arrays["b"].any()
+    assert block.addresses["b"] == block.addresses["a"] + ALIGNMENT
+    assert len(cuda.allocated) == (0 if integrated else 1)
     block.arrays["b"][1, 1] = 7
     stream = cuda.stream(urgent=False)
     block.send(stream)

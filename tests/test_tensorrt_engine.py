@@ -31,7 +31,7 @@ class Context:
         self.places: dict[str, int] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.profile, self.scratch, self.streams = 0, (0, 0), list[int]()
-        self.works, self.refuses = True, False
+        self.works, self.refuses, self.takes = True, False, True
 
     def set_device_memory(self, address: int, size: int) -> None:
         self.scratch = (address, size)
@@ -48,7 +48,7 @@ class Context:
 
     def set_tensor_address(self, name: str, place: int) -> bool:
         self.places[name] = place
-        return True
+        return self.takes
 
     def execute_async_v3(self, stream: int) -> bool:
         self.streams.append(stream)
@@ -176,6 +176,24 @@ def test_a_context_is_told_its_profile_shapes_and_addresses(library: Library) ->
         engine.context(5, {"B": 5}, Stream(7))
 
 
+def test_a_run_that_fails_says_what_was_complained_of_last_but_echoes(library: Library) -> None:
+    context = load().context(5, {"B": 1}, Stream(7))
+    assert library.engine is not None
+    library.engine.contexts[0].works = False
+    for message in ("shapes were odd", "an illegal memory access", "[catchCudaError] Cuda Runtime"):
+        library.loggers[0].log(1, message)
+    with pytest.raises(DeviceLostError, match=r"cannot run talker.engine: an illegal memory access$"):
+        context.enqueue(Stream(7))
+
+
+def test_an_address_that_is_not_taken_is_not_run_with(library: Library) -> None:
+    context = load().context(5, {"B": 1}, Stream(7))
+    assert library.engine is not None
+    library.engine.contexts[0].takes = False
+    with pytest.raises(DeviceError, match=r"refuses an address for .* of talker\.engine"):
+        context.bind(PLACES)
+
+
 def test_addresses_that_are_missing_are_refused(library: Library) -> None:
     with pytest.raises(PlanError, match="does not know: cache, next_cache, y"):
         load().context(5, {"B": 1}, Stream(7)).bind({"x": 100})
@@ -229,6 +247,19 @@ def test_a_runtime_without_a_gpu_is_not_touched(library: Library) -> None:
     with pytest.raises(GpuError, match=r"TensorRT 10.15.1.29 cannot use the GPU \(CUDA initialization .* 2\)"):
         load()
     library.dead = ""
+    load()
+
+
+@pytest.mark.parametrize("severity", [2, 3, 4])
+def test_what_is_no_complaint_stops_nothing(library: Library, severity: int) -> None:
+    """A warning or less, such as that the driver is newer."""
+    runtime = library.Runtime
+
+    def talkative(logger: Any) -> Any:
+        logger.log(severity, "CUDA lazy loading is not enabled")
+        return runtime(logger)
+
+    library.Runtime = talkative
     load()
 
 

@@ -55,6 +55,17 @@ def test_a_run_long_ago_is_not_waited_for() -> None:
     assert not cuda.called("wait")
 
 
+def test_who_asks_beyond_the_last_frame_is_given_what_is_there() -> None:
+    """So the codec may go on past the end of a slot that nobody listens to."""
+    cuda = FakeCuda()
+    stream = cuda.stream(urgent=False)
+    memory = allocate(cuda, {"history": CodeHistory.want(SLOTS, 30, BOOKS), "codes": Want((5, BOOKS), np.int64)})
+    CodeHistory(cuda, memory["history"]).fetch(SLOTS - 1, 28, 5, memory["codes"].address, stream)
+    [call] = cuda.called("copy")
+    row = BOOKS * 8
+    assert call.about == (memory["codes"].address, memory["history"].address + (SLOTS * 30 - 5) * row, 5 * row)
+
+
 def test_the_first_profile_that_fits_is_taken() -> None:
     graph = PlanGraph(
         file="codec", bytes=0, sha256="", role="codec", inputs={"codes": ("B", "T")},
