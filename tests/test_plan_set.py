@@ -2,60 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
-from pathlib import Path
-
 import hypothesis.strategies as st
-import numpy as np
+import msgspec
 import pytest
 from hypothesis import given
-from onnx import ModelProto, NodeProto, numpy_helper
 
 from engines.errors import PlanError
-from engines.plan_set import PLAN_FORMAT, SLOTS, buckets, open_shapes, plan_slots
-from export.attention_tensorrt import AttentionForm
-from export.lowering import Precision
-from export.tensorrt import FrameShape, TensorRtChoice, build_tensorrt, read_source
+from engines.plan_set import SLOTS, Verification, buckets, open_shapes, open_sizes, plan_slots
 
-GRAPHS_OF_FORMAT = {3: "67bbd10844bd5629"}
-_SHORT = 16
-
-
-def meaning(model: ModelProto) -> Iterator[bytes]:
-    """What a graph computes, whatever its tensors between inputs and outputs are called: not the weights."""
-    known: dict[str, str] = {}
-    for tensor in model.graph.initializer:
-        known[tensor.name] = f"{tensor.data_type} {list(tensor.dims)}"
-        if not tensor.external_data and np.prod(tensor.dims) <= _SHORT:
-            known[tensor.name] += f" {numpy_helper.to_array(tensor).tolist()}"
-    for value in (*model.graph.input, *model.graph.output):
-        yield value.SerializeToString(deterministic=True)
-    for place, node in enumerate(model.graph.node):
-        yield f"{node.op_type} {[known.get(name, name) for name in node.input]}".encode()
-        yield from attributes(node)
-        known.update({name: f"{place}.{number}" for number, name in enumerate(node.output) if name})
-    yield str([known[value.name] for value in model.graph.output]).encode()
-
-
-def attributes(node: NodeProto) -> Iterator[bytes]:
-    for attribute in sorted(node.attribute, key=lambda one: one.name):
-        yield attribute.SerializeToString(deterministic=True)
-
-
-def test_plans_of_other_graphs_have_another_format(tiny_checkpoint: Path) -> None:
-    """A plan of graphs that were mended since must not be loaded: where this fails, raise PLAN_FORMAT and write the
-    new digest down. A change that leaves every plan as good as it was may keep the format.
-    """
-    digest, source = hashlib.sha256(), read_source(tiny_checkpoint, 64, 1024)
-    for form in AttentionForm:
-        kinds = [(FrameShape.STEPPED, precision) for precision in Precision]
-        for shape, precision in (*kinds, (FrameShape.UNROLLED, Precision.INT4)):
-            graphs = build_tensorrt(source, TensorRtChoice(form, shape, precision=precision, slots=2, positions=64))
-            for role in graphs.graphs:
-                for part in meaning(graphs.model(role)):
-                    digest.update(part)
-    assert {PLAN_FORMAT: digest.hexdigest()[:16]} == GRAPHS_OF_FORMAT
+AT_THE_GATE = Verification(
+    reference="", frames=8, agreement=1.0, least_agreement=1.0, logits_error=1e-3, most_logits_error=1e-3,
+    pcm_error=1e-4, most_pcm_error=1e-4,
+)  # fmt: skip
 
 
 @given(st.integers(1, 8))
@@ -79,3 +37,19 @@ def test_open_dimensions_are_filled_in() -> None:
     assert open_shapes({"rows": ("B", "S", 4), "codes": ("B", 8)}, {"B": 2, "S": 3}) == {
         "rows": (2, 3, 4), "codes": (2, 8),
     }  # fmt: skip
+
+
+def test_shapes_tell_what_was_open() -> None:
+    inputs = {"rows": ("B", "S", 4), "codes": ("B", 8)}
+    assert open_sizes(inputs, {"rows": (2, 3, 4), "codes": (2, 8), "more": (9,)}) == {"B": 2, "S": 3}
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        open_sizes(inputs, {"rows": (2, 3), "codes": (2, 8)})
+
+
+@pytest.mark.parametrize(("worse", "value"), [
+    ("agreement", 0.999), ("logits_error", 2e-3), ("pcm_error", 2e-4), ("pcm_error", float("inf")),
+])  # fmt: skip
+def test_what_stands_right_at_the_gate_is_let_through(worse: str, value: float) -> None:
+    """In full precision every code must be the same, and then the plan serves."""
+    assert AT_THE_GATE.passed
+    assert not msgspec.structs.replace(AT_THE_GATE, **{worse: value}).passed
