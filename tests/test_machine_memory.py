@@ -22,6 +22,11 @@ def test_this_machine_says_what_it_has() -> None:
     assert 0 < free <= available * 1.5, "another moment, but the same machine"
 
 
+def test_lines_that_say_no_number_are_passed_over(tmp_path: Path) -> None:
+    write(tmp_path, "proc/meminfo", f"MemAvailable:\n\nMemTotal: many kB\n{MEMINFO}")
+    assert machine_memory_bytes(tmp_path) == (4000 << 10, 8000 << 10)
+
+
 def test_nothing_is_known_where_the_kernel_is_silent(tmp_path: Path) -> None:
     assert machine_memory_bytes(tmp_path) == (None, None)
     assert free_memory_bytes(tmp_path) is None
