@@ -42,6 +42,10 @@ def test_the_front_end_is_named_with_whole_paths(tmp_path: Path) -> None:
     write_manifest(tmp_path, fake_voice.manifest())
     info = front_end_info(tmp_path)
     assert (info.kind, info.tokenizer, info.files) == ("text", tmp_path / "tokenizer.json", ())
+    manifest = fake_voice.manifest()
+    front_end = replace(manifest.front_end, files=("lexicon.txt", "rules.txt"))
+    write_manifest(tmp_path, replace(manifest, front_end=front_end))
+    assert front_end_info(tmp_path).files == (tmp_path / "lexicon.txt", tmp_path / "rules.txt")
 
 
 def test_what_is_no_bundle_is_refused_by_name(tmp_path: Path) -> None:
