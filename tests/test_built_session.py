@@ -23,8 +23,8 @@ GRAPH = PlanGraph(
     file="talker.engine", bytes=5, sha256="", role="talker", inputs={"x": ("B",)},
     profiles=({"B": (1, 1, 1)}, {"B": (2, 3, 9)}),
 )  # fmt: skip
-NAMES = {"x": "INPUT", "cache": "INPUT", "y": "OUTPUT", "next_cache": "OUTPUT"}
-KINDS = {"x": "FLOAT", "y": "FLOAT", "cache": "HALF", "next_cache": "HALF"}
+NAMES = {"x": "INPUT", "cache": "INPUT", "y": "OUTPUT", "next_cache": "OUTPUT", "z": "OUTPUT"}
+KINDS = {"x": "FLOAT", "y": "FLOAT", "z": "FLOAT", "cache": "HALF", "next_cache": "HALF"}
 
 
 class HostCuda:
@@ -60,7 +60,7 @@ class HostCuda:
 
 
 class Context:
-    """y = 2 x; the cache's first value grows by one, where the output lies."""
+    """y = 2 x, z = 3 x; the cache's first value grows by one, where the output lies."""
 
     refuses = ""
     """What is answered with a no, after `complain`."""
@@ -72,7 +72,7 @@ class Context:
         self.profiles: list[int] = []
 
     def set_input_shape(self, name: str, shape: tuple[int, ...]) -> bool:
-        self.shapes[name] = self.shapes[{"x": "y", "cache": "next_cache"}[name]] = shape
+        self.shapes |= dict.fromkeys({"x": ("x", "y", "z"), "cache": ("cache", "next_cache")}[name], shape)
         return self.does("set_input_shape")
 
     def set_optimization_profile_async(self, index: int, stream: int) -> bool:
@@ -90,12 +90,14 @@ class Context:
 
     def execute_async_v3(self, stream: int) -> bool:
         assert stream == 7
-        for source, target, kind in (("x", "y", ctypes.c_float), ("cache", "next_cache", ctypes.c_uint16)):
+        for source, target, kind in (
+            ("x", "y", ctypes.c_float), ("x", "z", ctypes.c_float), ("cache", "next_cache", ctypes.c_uint16),
+        ):  # fmt: skip
             count = int(np.prod(self.shapes[source]))
             values = np.ctypeslib.as_array((kind * count).from_address(self.places[source]))
             out = np.ctypeslib.as_array((kind * count).from_address(self.places[target]))
-            if target == "y":
-                out[:] = 2 * values
+            if target != "next_cache":
+                out[:] = {"y": 2, "z": 3}[target] * values
             else:
                 out[:] = values
                 out.view(np.float16)[0] += 1
@@ -170,14 +172,21 @@ def test_values_go_over_and_come_back(library: Any, file: Path, engine: type[Old
     for rows in (3, 1, 5):  # a larger one than before finds another place
         x = np.arange(rows, dtype=np.float32)
         made = session.run({"x": x, "cache": cache, "never read": x})
-        assert set(made) == {"y", "next_cache"}
+        assert set(made) == {"y", "z", "next_cache"}
         np.testing.assert_array_equal(made["y"], 2 * x)
+        np.testing.assert_array_equal(made["z"], 3 * x)
         np.testing.assert_array_equal(made["next_cache"], [1, 1, 2, 3])
     assert library.engine.context.profiles == [1, 0, 1]
     places = library.engine.context.places
     assert (places["cache"] == places["next_cache"]) == (engine is NewEngine)
     session.close()
     assert HostCuda.closed == 1
+
+
+def test_sizes_that_no_profile_takes_are_for_tensorrt_to_refuse(library: Any, file: Path) -> None:
+    session = library.border.TensorRtBuilder().open(file, GRAPH)
+    session.run({"x": np.zeros(10, np.float32), "cache": np.zeros(1, np.float16)})
+    assert library.engine.context.profiles == [1], "the last"
 
 
 def test_what_does_not_load_or_run_is_said(library: Any, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

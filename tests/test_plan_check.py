@@ -147,3 +147,4 @@ def test_complaints_become_sentences(said: str, means: str) -> None:
     assert means in sentence
     assert len(sentence) < 500
     assert "it did not say why" in why_failed("x", [])
+    assert "could not build x: no kernel for a; another form" in why_failed("x", ["no kernel\nfor a"])

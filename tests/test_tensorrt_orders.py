@@ -6,6 +6,7 @@ import importlib
 import sys
 import types
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ class Profile:
 
     raises: Exception | None = None
 
+    def __init__(self) -> None:
+        self.shapes: dict[str, tuple[list[int], ...]] = {}
+
     def set_shape(self, name: str, *shapes: list[int]) -> None:
-        assert len(shapes) == 3
+        self.shapes[name] = shapes
         if self.raises is not None:
             raise self.raises
 
@@ -35,13 +39,17 @@ class Config:
     damaged = b""
     """Content that makes no timing cache."""
 
+    def __init__(self) -> None:
+        self.told: list[tuple[str, object]] = []
+
     def set_memory_pool_limit(self, pool: str, size_bytes: int) -> None:
-        assert pool == "WORKSPACE"
+        self.told.append((pool, size_bytes))
 
     def clear_flag(self, flag: str) -> None:
-        assert flag == "TF32"
+        self.told.append(("without", flag))
 
     def add_optimization_profile(self, profile: Profile) -> int:
+        self.told.append(("profile", profile.shapes))
         return self.profile
 
     def create_timing_cache(self, content: bytes) -> Any:
@@ -75,16 +83,35 @@ class Library(types.ModuleType):
         self.MemoryPoolType = types.SimpleNamespace(WORKSPACE="WORKSPACE")
         self.BuilderFlag = types.SimpleNamespace(TF32="TF32")
         self.Dims = list
-        self.OnnxParser = lambda network, logger: types.SimpleNamespace(parse_from_file=lambda path: True)
+        self.OnnxParser = self._parser
         self.Builder = self._builder
+        self.dead, self.parses, self.parsed = False, True, list[tuple[str, str]]()
+        self.made: bytes | None = b"built"
+        self.complaints: list[str] = []
+        self.logger: Any = None
+
+    def _parser(self, network: object, logger: Any) -> Any:
+        errors = [types.SimpleNamespace(node_name=node.strip, desc=why.strip) for node, why in self.parsed]
+        return types.SimpleNamespace(
+            parse_from_file=lambda path: self._answer(self.parses),
+            num_errors=len(errors), get_error=lambda index: errors[index],
+        )  # fmt: skip
 
     def _builder(self, logger: Any) -> Any:
+        self.logger = self.logger or logger
+        if self.dead:
+            raise TypeError("factory function returned nullptr")
         return types.SimpleNamespace(
             create_network=lambda flags: self.network,
             create_builder_config=lambda: self.config,
             create_optimization_profile=lambda: self.profile,
-            build_serialized_network=lambda network, config: b"built",
+            build_serialized_network=lambda network, config: self._answer(self.made),
         )
+
+    def _answer(self, answer: Any) -> Any:
+        for message in self.complaints:
+            self.logger.log(1, message)
+        return answer
 
 
 @pytest.fixture
@@ -113,6 +140,39 @@ def test_what_was_built_is_written_with_its_timings(order: EngineOrder) -> None:
     build(order)
     assert order.target.read_bytes() == b"built"
     assert order.timing_file.read_bytes() == b" and more"
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_what_is_ordered_is_what_the_library_is_told(library: Library, order: EngineOrder, exact: bool) -> None:
+    build(replace(order, exact=exact))
+    expected = [("WORKSPACE", 1 << 20), *[("without", "TF32")] * exact, ("profile", {"x": ([1], [2], [4])})]
+    assert library.config.told == expected
+
+
+def test_without_a_gpu_there_is_no_builder(library: Library, order: EngineOrder) -> None:
+    library.dead = True
+    with pytest.raises(BuildError, match="finds no GPU it can use"):
+        build(order)
+
+
+def test_a_graph_that_is_refused_says_where(library: Library, order: EngineOrder) -> None:
+    library.parses, library.parsed = False, [("layers.3/MatMul", "no importer"), ("layers.4/MatMul", "no importer")]
+    with pytest.raises(BuildError, match=r"10\.15\.1\.29 refuses it\): layers\.3/MatMul: no importer; another"):
+        build(order)
+    library.parsed, library.complaints = [], ["the file is no model"]
+    with pytest.raises(BuildError, match=r"refuses it\): the file is no model; another"):
+        build(order)
+    assert not order.target.exists()
+
+
+def test_what_one_engine_was_blamed_for_is_not_said_of_the_next(library: Library, order: EngineOrder) -> None:
+    library.complaints = ["out of memory, but another kernel did"]
+    build(order)
+    order.target.unlink()
+    library.complaints, library.made = ["no kernel", "[catchCudaError] Cuda Runtime"], None
+    with pytest.raises(BuildError, match='could not build the engine "talker": no kernel; another'):
+        build(order)
+    assert not order.target.exists()
 
 
 @pytest.mark.parametrize(("raises", "profile", "told"), [
