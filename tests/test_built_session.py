@@ -220,6 +220,17 @@ def test_a_runtime_without_a_gpu_is_not_touched(library: Any, file: Path, monkey
     assert made[0]() is not None
 
 
+def test_a_warning_at_the_start_stops_nothing(library: Any, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quiet = library.Runtime
+
+    def talkative(errors: Any) -> Any:
+        errors.log(2, "CUDA lazy loading is not enabled")
+        return quiet(errors)
+
+    monkeypatch.setattr(library, "Runtime", talkative)
+    library.border.TensorRtBuilder().open(file, GRAPH).close()
+
+
 @pytest.mark.parametrize(
     "refuses",
     ["profile", "set_input_shape", "set_tensor_address cache", "set_tensor_address next_cache", "execute_async_v3"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 
 from export.build_door import EngineOrder
 from export.errors import BuildError
+from export.plan_progress import StoppedError
 
 
 class Profile:
@@ -89,6 +90,7 @@ class Library(types.ModuleType):
         self.made: bytes | None = b"built"
         self.complaints: list[str] = []
         self.logger: Any = None
+        self.build: Callable[[object, Config], bytes | None] = lambda network, config: self._answer(self.made)
 
     def _parser(self, network: object, logger: Any) -> Any:
         errors = [types.SimpleNamespace(node_name=node.strip, desc=why.strip) for node, why in self.parsed]
@@ -105,7 +107,7 @@ class Library(types.ModuleType):
             create_network=lambda flags: self.network,
             create_builder_config=lambda: self.config,
             create_optimization_profile=lambda: self.profile,
-            build_serialized_network=lambda network, config: self._answer(self.made),
+            build_serialized_network=self.build,
         )
 
     def _answer(self, answer: Any) -> Any:
@@ -131,8 +133,8 @@ def order(tmp_path: Path) -> EngineOrder:
     )  # fmt: skip
 
 
-def build(order: EngineOrder) -> None:
-    importlib.import_module("export.tensorrt_builder").TensorRtBuilder().build(order, lambda _: True)
+def build(order: EngineOrder, advance: Callable[[float], bool] = lambda _: True) -> None:
+    importlib.import_module("export.tensorrt_builder").TensorRtBuilder().build(order, advance)
 
 
 @pytest.mark.usefixtures("library")
@@ -173,6 +175,51 @@ def test_what_one_engine_was_blamed_for_is_not_said_of_the_next(library: Library
     with pytest.raises(BuildError, match='could not build the engine "talker": no kernel; another'):
         build(order)
     assert not order.target.exists()
+
+
+@pytest.mark.parametrize(("complaints", "told"), [
+    (["[catchCudaError] Cuda Runtime"], r"\[catchCudaError\] Cuda Runtime"),
+    (["a tactic failed", "no kernel", "[catchCudaError] Cuda Runtime"], "no kernel"),
+])  # fmt: skip
+def test_the_last_complaint_counts_but_echoes(
+    library: Library, order: EngineOrder, complaints: list[str], told: str
+) -> None:
+    library.complaints, library.made = complaints, None
+    with pytest.raises(BuildError, match=f'"talker": {told}; another'):
+        build(order)
+
+
+def test_a_build_that_was_stopped_has_not_failed(library: Library, order: EngineOrder) -> None:
+    """Though TensorRT completes another step before it gives up."""
+    answers, told = iter([True, False, True]), list[float]()
+
+    def advance(done: float) -> bool:
+        told.append(done)
+        return next(answers)
+
+    def steps(_network: object, config: Config) -> None:
+        monitor = config.progress_monitor
+        monitor.phase_start("building", None, 2)
+        monitor.phase_start("timing", "building", 4)
+        assert [monitor.step_complete("timing", 1), monitor.step_complete("timing", 2)] == [True, False]
+        monitor.phase_finish("timing")
+        assert monitor.step_complete("building", 0)
+
+    library.build = steps
+    with pytest.raises(StoppedError):
+        build(order, advance)
+    assert told == [0.25, 0.375, 0.5]
+
+
+def test_who_cannot_be_told_stops_the_build(library: Library, order: EngineOrder) -> None:
+    """What TensorRT calls must not raise."""
+
+    def advance(_done: float) -> bool:
+        raise OSError("the terminal has gone")
+
+    library.build = lambda _network, config: config.progress_monitor.step_complete("building", 0) or None
+    with pytest.raises(StoppedError):
+        build(order, advance)
 
 
 @pytest.mark.parametrize(("raises", "profile", "told"), [
