@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from export.attention_tensorrt import AttentionForm
 from export.build_door import Session, Values
 from export.lowering import Precision
 from export.ort_session import OrtSession
-from export.plan_check import FRAMES, Side, make_probe, rows_needed, verify
+from export.plan_check import FRAMES, Probe, Side, codec_calls, make_probe, rows_needed, speak, verify
+from export.plan_machine import Machine
 from export.plan_profile import USUAL_CODEC_FRAMES
 from export.probe_texts import probe_ids
 from export.tensorrt import WEIGHTS, FrameShape, Role, TensorRtChoice, build_tensorrt, read_source
@@ -59,14 +61,23 @@ def side(tiny_checkpoint: Path, tmp_path: Path) -> Callable[[TensorRtChoice], Si
 
 
 @pytest.fixture
-def compare(tiny_bundle: Path, tiny_checkpoint: Path) -> Verify:
+def probe(tiny_bundle: Path, tiny_checkpoint: Path) -> Probe:
     opened = open_bundle(tiny_bundle)
     texts = probe_ids(tiny_checkpoint, load_tokenizer(tiny_checkpoint))
-    probe = make_probe(opened.manifest, texts, opened.text_table, opened.codec_embedding, 2)
+    return make_probe(opened.manifest, texts, opened.text_table, opened.codec_embedding, 2)
+
+
+@pytest.fixture
+def compare(tiny_bundle: Path, probe: Probe) -> Verify:
+    opened = open_bundle(tiny_bundle)
     assert rows_needed(probe) <= 64
 
     def run(reference: Side, built: Side) -> Verification:
-        return verify(reference, built, opened.manifest, probe, SIZES, "the other form", lambda share: None)
+        shares = list[float]()
+        found = verify(reference, built, opened.manifest, probe, SIZES, "the other form", shares.append)
+        assert shares == sorted(shares)
+        assert shares[-1] == 1.0
+        return found
 
     return run
 
@@ -76,6 +87,49 @@ def choice(
     precision: Precision = Precision.FP32, dtype: type[np.floating] = np.float32,
 ) -> TensorRtChoice:  # fmt: skip
     return TensorRtChoice(form, shape, dtype, precision, 2, 64)
+
+
+def test_slots_have_texts_of_their_own_and_one_of_them_is_greedy(probe: Probe) -> None:
+    first, second = (len(codec) for codec, _ in probe.prompts)
+    assert first == second + 1, "so that they stand at other positions"
+    assert rows_needed(probe) == first + FRAMES
+    assert not probe.noise[:, 0].any()
+    assert probe.noise[:, 1].all()
+
+
+class Enough(Exception):  # noqa: N818 - it is no error
+    """All prompts are in."""
+
+
+class Listener:
+    """A machine that notes how it is given prompts."""
+
+    def __init__(self) -> None:
+        self.pieces: dict[int, list[int]] = {}
+
+    def prefill(self, slot: int, codec_rows: Values, text_rows: Values) -> None:
+        assert len(codec_rows) == len(text_rows)
+        self.pieces.setdefault(slot, []).append(len(codec_rows))
+
+    def step(self, settings: Values) -> None:
+        raise Enough
+
+
+def test_prompts_come_in_pieces_without_their_last_rows(probe: Probe) -> None:
+    listener, shares = Listener(), list[float]()
+    with pytest.raises(Enough):
+        speak(cast("Machine", listener), probe, 7, None, shares.append)
+    lengths = [len(codec) for codec, _ in probe.prompts]
+    assert listener.pieces == {
+        slot: [7] * ((length - 1) // 7) + [(length - 1) % 7] * ((length - 1) % 7 > 0)
+        for slot, length in enumerate(lengths)
+    }
+    assert shares == [0.25, 0.5]
+
+
+@pytest.mark.parametrize(("most", "calls"), [(25, [3, 1, 4, 25]), (3, [3, 1, 3, 3]), (1, [1, 1, 1, 1])])
+def test_calls_of_the_codec_are_no_longer_than_it_takes_and_one_is_as_long(most: int, calls: list[int]) -> None:
+    assert codec_calls(most) == calls
 
 
 @NEEDS_OPSET_24
@@ -89,7 +143,9 @@ def test_another_form_says_the_same(side: Callable[[TensorRtChoice], Side], comp
 
 def test_wrong_weights_and_no_numbers_do_not_pass(side: Callable[[TensorRtChoice], Side], compare: Verify) -> None:
     good = side(choice(precision=Precision.INT8, dtype=np.float16))
-    assert compare(good, good).passed
+    same = compare(good, good)
+    assert same.passed
+    assert (same.least_agreement, same.most_logits_error, same.most_pcm_error) == (0.8, 0.02, 0.01), "those of int8"
     assert not compare(good, side(choice(precision=Precision.INT4, dtype=np.float16))).passed
     for role in (Role.CODEC, Role.TALKER):
         broken = Side(
@@ -98,6 +154,15 @@ def test_wrong_weights_and_no_numbers_do_not_pass(side: Callable[[TensorRtChoice
         found = compare(good, broken)
         assert not found.passed
         assert float("inf") in {found.pcm_error, found.logits_error}
+
+
+@pytest.mark.parametrize(("dtype", "gates"), [(np.float32, (1.0, 1e-3, 1e-4)), (np.float16, (0.9, 0.01, 0.01))])
+def test_wide_weights_have_the_gates_of_their_products(
+    side: Callable[[TensorRtChoice], Side], compare: Verify, dtype: type[np.floating], gates: tuple[float, ...]
+) -> None:
+    one = side(choice(dtype=dtype))
+    found = compare(one, one)
+    assert (found.least_agreement, found.most_logits_error, found.most_pcm_error) == gates
 
 
 @pytest.mark.parametrize("slots", [1, 2])

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import gc
 import weakref
+from typing import Literal
 
+import msgspec
 import pytest
 
+from engines.cuda_memory import allocate
 from engines.engine import SpeechEngine
-from engines.errors import DeviceError, DeviceLostError
+from engines.errors import DeviceError, DeviceLostError, PlanError
 from engines.plan_files import Plan
 from engines.plan_set import PlanGraph
+from engines.tensorrt_memory import fill_constants, frame_wants
+from engines.tensorrt_recording import Recorder
 from engines.tensorrt_stages import NO_GRAPH, open_tensorrt
 from export.attention_tensorrt import AttentionForm
 from export.tensorrt import FrameShape
@@ -53,6 +58,35 @@ def test_what_cannot_be_recorded_goes_on_piece_by_piece(
     check(engine, speak_alone(voice))
     assert len(cuda.called("abandon_recording")) == 1
     assert cuda.called("launch"), "the other stage is recorded"
+
+
+def test_what_cannot_even_be_put_piece_by_piece_is_told_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    cuda = FakeCuda()
+    stream, done = cuda.stream(urgent=True), list[bool]()
+    recorder = Recorder(cuda, stream, "the talker", recorded=True)
+
+    def put() -> None:
+        done.append(cuda.recording)
+        raise DeviceError("no kernel")
+
+    with pytest.raises(DeviceError, match="no kernel"):
+        recorder.recorded(put)
+    assert done == [True, False]
+    assert not caplog.records, "nothing goes on"
+    recorder.recorded(lambda: done.append(cuda.recording))()
+    assert done == [True, False, False], "nothing more is recorded on this stream"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_tables_of_another_kind_are_refused(voice: Voice, plans: Plans, dtype: Literal["float32", "float16"]) -> None:
+    """Their bytes would be read as other numbers."""
+    plan, manifest, cuda = plans[ROWS_STEPPED], voice.bundle.manifest, FakeCuda()
+    memory = allocate(cuda, frame_wants(manifest, msgspec.structs.replace(plan.about, dtype=dtype)))
+    if dtype == plan.about.dtype:
+        fill_constants(cuda, plan, manifest, memory)
+        return
+    with pytest.raises(PlanError, match=r"a table of the plan is float32 \(.*\), not float16"):
+        fill_constants(cuda, plan, manifest, memory)
 
 
 @pytest.mark.parametrize("what", ["upload", "talker", "codec", "stream"])
