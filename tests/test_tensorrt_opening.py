@@ -7,11 +7,13 @@ import weakref
 from typing import Literal
 
 import msgspec
+import numpy as np
 import pytest
 
 from engines.cuda_memory import allocate
 from engines.engine import SpeechEngine
 from engines.errors import DeviceError, DeviceLostError, PlanError
+from engines.graph_names import FrameInputs
 from engines.plan_files import Plan
 from engines.plan_set import PlanGraph
 from engines.tensorrt_memory import fill_constants, frame_wants
@@ -41,6 +43,28 @@ def test_every_slot_has_run_a_prompt_before_the_first_listener_comes(voice: Voic
     cuda = FakeCuda()
     stages = open_tensorrt(plans[ROWS_STEPPED], voice.bundle.manifest, CONFIG, cuda, FakeLoader(cuda))
     assert len(cuda.called("prefill")) == SLOTS
+    stages.close()
+
+
+def test_every_piece_of_a_prompt_is_run_with_its_own_rows(
+    voice: Voice, plans: Plans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, ran = FakeContext._run, list[int]()
+
+    def noting(self: FakeContext, addresses: dict[str, int], shapes: dict[str, tuple[int, ...]]) -> None:
+        if self._engine.graph.role == "prefill":
+            ran.append(shapes[FrameInputs.CODEC_ROWS][1])
+        run(self, addresses, shapes)
+
+    monkeypatch.setattr(FakeContext, "_run", noting)
+    cuda, pieces = FakeCuda(), [(0, 2), (1, 1), (0, 2), (1, 3), (0, 1)]
+    stages = open_tensorrt(plans[ROWS_STEPPED], voice.bundle.manifest, CONFIG, cuda, FakeLoader(cuda))
+    ran.clear()
+    for slot, count in pieces:
+        rows = np.zeros((count, voice.bundle.manifest.talker.hidden), np.float32)
+        stages.talker.prefill(slot, rows, rows, last=False)
+    assert ran == [count for _, count in pieces]
+    assert [stages.talker.length(slot) for slot in range(2)] == [5, 4]
     stages.close()
 
 
