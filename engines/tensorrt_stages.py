@@ -59,10 +59,11 @@ def open_plan_here(plan: Plan, manifest: Manifest, config: EngineConfig) -> Stag
 
 def wished_sizes(manifest: Manifest, config: EngineConfig) -> PlanSizes:
     """What a configuration needs of a plan."""
+    positions = rows_per_slot(manifest, config)
     return PlanSizes(
         slots=config.slots,
-        positions=rows_per_slot(manifest, config),
-        prefill_rows=config.prefill_rows,
+        positions=positions,
+        prefill_rows=min(config.prefill_rows, positions),  # as builds have it: no piece is longer than a cache
         codec_chunk_frames=config.codec_chunk_frames,
     )
 

@@ -72,7 +72,8 @@ def build_plan(wish: PlanWish, builder: EngineBuilder, watcher: Watcher) -> tupl
     """
     manifest = read_manifest(wish.bundle)
     positions = min(wish.sizes.positions, manifest.limits.max_positions)
-    wish = replace(wish, sizes=msgspec.structs.replace(wish.sizes, positions=positions))
+    piece = min(wish.sizes.prefill_rows, positions)  # no piece is longer than a cache
+    wish = replace(wish, sizes=msgspec.structs.replace(wish.sizes, positions=positions, prefill_rows=piece))
     gpu = builder.gpu()
     precision, choice = choose(wish, manifest, builder.version, gpu)
     key = PlanKey(

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from engines.engine_config import EngineConfig
 from engines.manifest import read_manifest
 from engines.plan_files import bundle_hash, find_plan, plans, plans_of
 from engines.plan_set import open_shapes, open_sizes
 from engines.step_names import StepTables
 from engines.tensorrt_contract import profile_of
+from engines.tensorrt_stages import wished_sizes
 from export.attention_tensorrt import AttentionForm
 from export.errors import BuildError, QualityError
 from export.exporter import export_checkpoint
@@ -162,6 +164,20 @@ def test_progress_only_grows_and_the_next_build_knows_the_time(wish: PlanWish) -
 def test_no_more_positions_than_the_bundle_has(wish: PlanWish) -> None:
     plan, _ = build(replace(wish, verified=False, sizes=msgspec.structs.replace(SIZES, positions=1 << 20)))
     assert plan.about.sizes.positions == 4096
+
+
+@pytest.mark.parametrize("rows", [63, 64, 4096])
+def test_no_piece_of_a_prompt_is_longer_than_a_cache(wish: PlanWish, rows: int) -> None:
+    """TensorScatter cannot write more rows than the cache has, and kernels are tried with the longest piece."""
+    builder = FakeBuilder()
+    wish = replace(wish, verified=False, sizes=msgspec.structs.replace(SIZES, prefill_rows=rows))
+    plan, _ = build(wish, builder)
+    [order] = [order for order in builder.orders if order.name == "prefill"]
+    assert [shape[1] for shape in order.profiles[0]["codec_rows"]] == [1, min(rows, 64), min(rows, 64)]
+    config = EngineConfig(slots=2, positions=64, prefill_rows=rows, codec_chunk_frames=5)
+    wished = wished_sizes(read_manifest(wish.bundle), config)
+    assert plan.about.sizes == wished, "the daemon finds it"
+    assert build(wish, builder)[1] is False
 
 
 def test_the_checkpoint_is_found_beside_the_bundle(wish: PlanWish, tmp_path: Path) -> None:
