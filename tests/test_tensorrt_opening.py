@@ -10,12 +10,14 @@ import msgspec
 import numpy as np
 import pytest
 
+from engines.contract import Sampling
 from engines.cuda_memory import allocate
 from engines.engine import SpeechEngine
 from engines.errors import DeviceError, DeviceLostError, PlanError
 from engines.graph_names import FrameInputs
 from engines.plan_files import Plan
 from engines.plan_set import PlanGraph
+from engines.sampling import resolve_sampling
 from engines.tensorrt_memory import fill_constants, frame_wants
 from engines.tensorrt_recording import Recorder
 from engines.tensorrt_stages import NO_GRAPH, open_tensorrt
@@ -25,6 +27,8 @@ from tests.fake_cuda import FakeCuda
 from tests.fake_tensorrt import FakeContext, FakeEngine, FakeLoader
 from tests.tensorrt_rig import (
     CONFIG,
+    PIECE,
+    POSITIONS,
     ROWS_STEPPED,
     SLOTS,
     Plans,
@@ -65,6 +69,35 @@ def test_every_piece_of_a_prompt_is_run_with_its_own_rows(
         stages.talker.prefill(slot, rows, rows, last=False)
     assert ran == [count for _, count in pieces]
     assert [stages.talker.length(slot) for slot in range(2)] == [5, 4]
+    stages.close()
+
+
+def test_a_row_that_is_void_lies_behind_all_that_count(
+    voice: Voice, plans: Plans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever rests with one position left loses no row by the others' steps."""
+    run, lengths = FakeContext._run, list[list[int]]()
+
+    def noting(self: FakeContext, addresses: dict[str, int], shapes: dict[str, tuple[int, ...]]) -> None:
+        if self._engine.graph.role == "talker":
+            name = FrameInputs.PAST_LENGTHS
+            kind = np.dtype(np.int32)
+            lengths.append(self._memory(addresses[name], shapes[name], kind, writes=False).tolist())
+        run(self, addresses, shapes)
+
+    monkeypatch.setattr(FakeContext, "_run", noting)
+    cuda, manifest = FakeCuda(), voice.bundle.manifest
+    stages = open_tensorrt(plans[ROWS_STEPPED], manifest, CONFIG, cuda, FakeLoader(cuda))
+    talker, hidden = stages.talker, manifest.talker.hidden
+    for slot, rows in ((1, POSITIONS - 1), (2, 3)):
+        talker.begin(slot, resolve_sampling(Sampling(), 0, manifest.sampling))
+        for begin in range(0, rows, PIECE):
+            piece = np.zeros((min(PIECE, rows - begin), hidden), np.float32)
+            talker.prefill(slot, piece, piece, last=False)
+    lengths.clear()
+    for slot in (2, 1, 2):
+        talker.step([slot])
+    assert lengths == [[0, POSITIONS - 1, 3, 0], [0, POSITIONS - 1], [0, POSITIONS - 1, 4, 0]]
     stages.close()
 
 
