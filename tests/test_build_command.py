@@ -14,13 +14,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engines.plan_files import bundle_hash
+from engines.plan_files import Plan, bundle_hash, read_plan_set
+from engines.plan_set import PlanSizes
 from export import build_command
 from export.__main__ import main, parser
 from export.attention_tensorrt import AttentionForm
-from export.build_command import build_or_list, time_left
+from export.build_command import JsonTeller, PeopleTeller, build_or_list, time_left
 from export.errors import BuildError
+from export.plan_choice import PlanWish
 from export.plan_progress import BuildState, StoppedError
+from export.tensorrt import FrameShape
 from tests import fake_build
 from tests.plan_cache import KEY, write_plan
 
@@ -156,6 +159,55 @@ def test_more_slots_than_plans_hold_is_told_the_daemon_too(
 def test_a_bundle_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build"]) == 1
     assert "say which bundle" in capsys.readouterr().err
+
+
+def test_people_are_told_what_was_built_and_what_was_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_plan(tmp_path)
+    plan, teller = Plan(folder, read_plan_set(folder)), PeopleTeller()
+    teller.done(plan, True)
+    teller.done(plan, False)
+    unverified = msgspec.structs.replace(plan.about, verification=None)
+    teller.done(Plan(folder, unverified), True)
+    size = f"{plan.about.bytes / 1e6:.0f} MB"
+    assert capsys.readouterr().out.splitlines() == [
+        f"{folder}: int4, down projections int8, 4 slots, {size}, built in 60 s, 100.0% of codes as by ONNX Runtime;"
+        " a running daemon takes it when it is restarted",
+        f"{folder}: there already (--again builds it anew)",
+        f"{folder}: int4, down projections int8, 4 slots, {size}, built in 60 s, not verified;"
+        " a running daemon takes it when it is restarted",
+    ]
+
+
+def test_programs_are_told_each_stage_and_not_every_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    teller = JsonTeller()
+    for stage, fraction in (("a", 0.0), ("a", 0.004), ("a", 0.005), ("a", 0.0099), ("b", 0.0099), ("b", 0.5)):
+        teller.tell(BuildState(stage, fraction, 42.4, guessed=False))
+    teller.failed("no room")
+    folder = write_plan(tmp_path)
+    teller.done(Plan(folder, read_plan_set(folder)), True)
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["stage"], line["fraction"]) for line in told[:-2]] == [
+        ("a", 0.0), ("a", 0.005), ("b", 0.01), ("b", 0.5),
+    ]  # fmt: skip
+    assert told[0] == {"stage": "a", "fraction": 0.0, "remaining_s": 42, "told": "about 42 s left"}
+    assert told[-2:] == [{"error": "no room"}, {"plan": str(folder), "built": True}]
+
+
+def test_what_is_not_said_is_as_the_help_has_it(tmp_path: Path) -> None:
+    wish = build_command._wish(parser().parse_args(["build", "a/bundle"]), tmp_path)
+    sizes = PlanSizes(slots=4, positions=1024, prefill_rows=64, codec_chunk_frames=25)
+    assert wish == PlanWish(bundle=Path("a/bundle"), cache=tmp_path, sizes=sizes)
+    words = (
+        "--checkpoint c --precision int8 --down fp16 --slots 3 --positions 256 --prefill-rows 32 --codec-frames 8"
+        " --attention rows --frame unrolled --again --no-verify --no-measure --force --json"
+    )
+    said = build_command._wish(parser().parse_args(["build", "a/bundle", *words.split()]), tmp_path)
+    assert said == PlanWish(
+        bundle=Path("a/bundle"), cache=tmp_path, checkpoint=Path("c"), precision="int8", down="fp16",
+        sizes=PlanSizes(slots=4, positions=256, prefill_rows=32, codec_chunk_frames=8),
+        attention=AttentionForm.ROWS, shape=FrameShape.UNROLLED, again=True, verified=False, measured=False,
+        forced=True, unattended=True,
+    )  # fmt: skip
 
 
 def test_time_left_in_words() -> None:

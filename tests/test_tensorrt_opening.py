@@ -14,7 +14,7 @@ from engines.contract import Sampling
 from engines.cuda_memory import allocate
 from engines.engine import SpeechEngine
 from engines.errors import DeviceError, DeviceLostError, PlanError
-from engines.graph_names import FrameInputs
+from engines.graph_names import SAMPLING_INPUTS, FrameInputs
 from engines.plan_files import Plan
 from engines.plan_set import PlanGraph
 from engines.sampling import resolve_sampling
@@ -80,9 +80,15 @@ def test_a_row_that_is_void_lies_behind_all_that_count(
 
     def noting(self: FakeContext, addresses: dict[str, int], shapes: dict[str, tuple[int, ...]]) -> None:
         if self._engine.graph.role == "talker":
-            name = FrameInputs.PAST_LENGTHS
-            kind = np.dtype(np.int32)
-            lengths.append(self._memory(addresses[name], shapes[name], kind, writes=False).tolist())
+            kinds = {
+                name: np.int64 if "int" in self._engine.inputs[name].type else np.float32 for name in SAMPLING_INPUTS
+            }
+            given = {
+                name: self._memory(addresses[name], shapes[name], np.dtype(kind), writes=False)
+                for name, kind in {**kinds, FrameInputs.PAST_LENGTHS: np.int32}.items()
+            }
+            lengths.append(given.pop(FrameInputs.PAST_LENGTHS).tolist())
+            assert all((values > 0).all() for values in given.values()), "it is computed, with numbers that can be"
         run(self, addresses, shapes)
 
     monkeypatch.setattr(FakeContext, "_run", noting)
