@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from engines.errors import BundleError, DeviceError
 from engines.runner import Place
-from engines.runner_ort import OrtRunner
+from engines.runner_ort import OrtRunner, open_session
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +98,13 @@ def test_what_is_not_a_graph_is_named(tmp_path: Path, content: bytes | None) -> 
         path.write_bytes(content)
     with pytest.raises(BundleError, match=r"frame\.onnx cannot be loaded"):
         OrtRunner(path)
+
+
+@pytest.mark.parametrize("spinning", [True, False])
+def test_threads_spin_only_where_it_is_wanted(graph: Path, spinning: bool) -> None:
+    options = open_session(graph, ["CPUExecutionProvider"], 2, spinning=spinning).get_session_options()
+    assert (options.intra_op_num_threads, options.inter_op_num_threads, options.enable_mem_pattern) == (2, 1, False)
+    assert options.get_session_config_entry("session.intra_op.allow_spinning") == str(int(spinning))
 
 
 def test_a_closed_runner_is_gone(graph: Path) -> None:

@@ -89,3 +89,19 @@ def test_a_cuda_provider_that_does_not_start_is_not_taken_for_one(monkeypatch: p
         assert "cannot use the CUDA device" in (cuda_fault() or "")
     with pytest.warns(UserWarning, match="CUDAExecutionProvider"), pytest.raises(DeviceError, match="cannot use"):
         OrtDeviceRunner(graph)
+
+
+def test_what_is_said_while_cudas_libraries_are_looked_for_is_no_sound(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], graph: Path
+) -> None:
+    """`speak -o -` writes its sound to standard output."""
+    if CUDA.provider in ort.get_available_providers():
+        pytest.skip("this onnxruntime has the CUDA provider")
+    monkeypatch.setattr(ort, "get_available_providers", lambda: [CUDA.provider, "CPUExecutionProvider"])
+    monkeypatch.setattr(ort, "preload_dlls", lambda: print("no libcudnn.so.9"), raising=False)
+    OrtDeviceRunner(graph, STAND_IN)
+    assert "libcudnn" not in "".join(capfd.readouterr()), "the processor needs none"
+    with pytest.warns(UserWarning, match="CUDAExecutionProvider"), pytest.raises(DeviceError, match="cannot use"):
+        OrtDeviceRunner(graph)
+    told = capfd.readouterr()
+    assert ("libcudnn" in told.out, "libcudnn" in told.err) == (False, True)

@@ -50,6 +50,22 @@ def test_every_slot_has_run_a_prompt_before_the_first_listener_comes(voice: Voic
     stages.close()
 
 
+def test_the_largest_engine_is_loaded_first(voice: Voice, plans: Plans) -> None:
+    """While there is still one piece of memory that holds it."""
+    plan, cuda, loaded = plans[ROWS_STEPPED], FakeCuda(), list[int]()
+
+    class Noting(FakeLoader):
+        def load(self, plan: Plan, graph: PlanGraph) -> FakeEngine:
+            loaded.append(graph.bytes)
+            return super().load(plan, graph)
+
+    sizes = dict(zip(("codec", "prefill", "step", "talker"), (10, 30, 20, 40), strict=True))
+    graphs = tuple(msgspec.structs.replace(graph, bytes=sizes[graph.role]) for graph in plan.about.graphs)
+    sized = Plan(plan.folder, msgspec.structs.replace(plan.about, graphs=graphs))
+    open_tensorrt(sized, voice.bundle.manifest, CONFIG, cuda, Noting(cuda)).close()
+    assert loaded == [40, 30, 20, 10]
+
+
 def test_every_piece_of_a_prompt_is_run_with_its_own_rows(
     voice: Voice, plans: Plans, monkeypatch: pytest.MonkeyPatch
 ) -> None:
