@@ -47,6 +47,7 @@ def test_every_slot_has_run_a_prompt_before_the_first_listener_comes(voice: Voic
     cuda = FakeCuda()
     stages = open_tensorrt(plans[ROWS_STEPPED], voice.bundle.manifest, CONFIG, cuda, FakeLoader(cuda))
     assert len(cuda.called("prefill")) == SLOTS
+    assert [call.about for call in cuda.called("stream")] == [(True,), (False,)], "the talker is in a hurry"
     stages.close()
 
 
