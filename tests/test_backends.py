@@ -90,6 +90,16 @@ def test_every_fallback_has_its_reason(bundle: Bundle, gpu: FakeCuda, tmp_path: 
     assert "ONNX Runtime on CUDA: " in found.sentence
 
 
+def test_a_gpu_without_tensorrt_is_told_how_to_come_by_it(
+    bundle: Bundle, gpu: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tensorrt", None)
+    found = choose_backend(bundle, with_plans(tmp_path))
+    assert (found.name, found.falls_back) == (BackendName.CPU, True)
+    assert "TensorRT: TensorRT is not installed (" in found.sentence
+    assert "scripts/setup finds or installs it" in found.sentence
+
+
 def test_what_was_asked_for_is_not_replaced(bundle: Bundle, gpu: FakeCuda, tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=r"no TensorRT plan.*speakd build"):
         choose_backend(bundle, with_plans(tmp_path, backend="tensorrt"))
