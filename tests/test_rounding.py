@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
+from safetensors.numpy import save_file
 
+from engines.manifest import write_manifest
 from export.quantise import (
     block_size,
     pack_integers,
@@ -16,6 +22,9 @@ from export.quantise import (
     unpack_signed,
 )
 from export.rounding import Rounded, Rounder, _fit_scales, _upper_root_of_inverse, best_scales, compensated
+from export.stored_rounding import StoredRounding, stored_rounding
+from tests import fake_voice
+from tests.test_manifest import quality
 
 OUTPUTS, INPUTS = 24, 256
 BLOCK = block_size(INPUTS, 4)
@@ -130,6 +139,42 @@ def test_a_matrix_is_rounded_once() -> None:
     assert Rounder(rounder).round("a", read, 4) is first
     rounder.forget()
     assert rounder.round("a", read, 4) is None
+
+
+def test_a_bundles_integers_are_taken_as_they_are_stored(tmp_path: Path) -> None:
+    integers = np.random.default_rng(3).integers(-8, 8, (OUTPUTS, INPUTS), dtype=np.int8)
+    scale = np.full((OUTPUTS, INPUTS // BLOCK), 0.01, np.float32)
+    nearest = scale.copy()
+    nearest[3, 1] *= -1
+    narrow = np.zeros((OUTPUTS, INPUTS // 16, 8), np.uint8)  # as bundles once had them
+    packed = np.ascontiguousarray(pack_integers(integers, 4))  # the library writes others as they lie
+    matrices = {"a": (packed, scale), "b": (packed, nearest), "c": (narrow, scale)}
+    entries: dict[str, npt.NDArray[Any]] = {}
+    for name, (whole, scales) in matrices.items():
+        entries |= {f"{name}.q4": whole, f"{name}.scale": scales}
+    save_file(entries, tmp_path / "weights")
+    stored = StoredRounding(tmp_path / "weights")
+    found = stored.round("a", some_matrix, 4)
+    assert found is not None
+    np.testing.assert_array_equal(found.integers, integers)
+    np.testing.assert_array_equal(found.scales, scale)
+    assert [stored.round(name, some_matrix, 4) for name in ("b", "c", "unknown")] == [None, None, None]
+    assert stored.round("a", some_matrix, 8) is None
+
+
+@pytest.mark.parametrize(("measured", "precision", "down", "knows"), [
+    (True, "int4", None, True), (True, "int4", "int8", True), (True, "int8", "int4", True),
+    (False, "int4", None, False), (True, "int8", None, False),
+])  # fmt: skip
+def test_what_a_bundle_knows_it_has_learnt_by_measuring(
+    tmp_path: Path, measured: bool, precision: str, down: str | None, knows: bool
+) -> None:
+    manifest = fake_voice.manifest()
+    made = msgspec.structs.replace(manifest.provenance, precision=precision, down_precision=down)
+    found = quality((1.0, 0.0)) if measured else None
+    write_manifest(tmp_path, msgspec.structs.replace(manifest, provenance=made, quality=found))
+    save_file({"a": np.zeros(1, np.float32)}, tmp_path / manifest.graphs.weights)
+    assert (stored_rounding(tmp_path) is not None) is knows
 
 
 def test_the_root_of_the_inverse() -> None:
