@@ -8,13 +8,14 @@ import types
 import weakref
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import numpy as np
 import pytest
 
 from engines import backends, tensorrt_stages
-from engines.backends import BackendName, choose_backend
+from engines.backends import BackendName, choose_backend, open_stages
 from engines.bundle import Bundle, open_bundle
 from engines.contract import SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
@@ -87,7 +88,20 @@ def test_every_fallback_has_its_reason(bundle: Bundle, gpu: FakeCuda, tmp_path: 
     found = choose_backend(bundle, with_plans(tmp_path))
     assert (found.name, found.falls_back) == (BackendName.CPU, True)
     assert "TensorRT: there is no TensorRT plan for this bundle" in found.sentence
-    assert "ONNX Runtime on CUDA: " in found.sentence
+    assert "ONNX Runtime on CUDA: no CUDA provider" in found.sentence
+    older = msgspec.structs.replace(bundle.manifest.graphs, frame_cuda=None)
+    bundle = replace(bundle, manifest=msgspec.structs.replace(bundle.manifest, graphs=older))
+    assert "ONNX Runtime on CUDA: the bundle was made before" in choose_backend(bundle, with_plans(tmp_path)).sentence
+
+
+@pytest.mark.parametrize(("wish", "ahead"), [(True, True), (False, False), ("auto", False)])
+def test_a_processor_launches_ahead_only_where_it_is_told_to(
+    bundle: Bundle, wish: bool | Literal["auto"], ahead: bool
+) -> None:
+    stages = open_stages(bundle, replace(CONFIG, backend="cpu", async_scheduling=wish))
+    assert stages.ahead is ahead
+    stages.talker.close()
+    stages.close()
 
 
 def test_a_gpu_without_tensorrt_is_told_how_to_come_by_it(
