@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from engines.bundle import Bundle, open_bundle
-from engines.contract import Codes, Layout, SpeechRequest
+from engines.contract import Codes, Layout, Sampling, SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
+from engines.manifest import StageSampling, write_manifest
 from engines.plan_files import Plan
 from engines.tensorrt_stages import open_tensorrt
 from engines.utterance import LiveUtterance
@@ -35,9 +37,17 @@ SLOTS, POSITIONS, PIECE, CHUNK = 3, 96, 16, 6
 CONFIG = EngineConfig(
     slots=SLOTS, max_waiting=8, positions=POSITIONS, prefill_rows=PIECE, codec_chunk_frames=CHUNK, admission=False
 )
+SAMPLINGS = (
+    Sampling(),
+    Sampling(temperature=0.6, top_p=0.9),
+    Sampling(top_k=5, repetition_penalty=1.3),
+    Sampling(temperature=1.2, top_k=20, top_p=0.95),
+    Sampling(top_p=0.8),
+)
 REQUESTS = {
     number: SpeechRequest(
         seed=number,
+        sampling=SAMPLINGS[number],
         layout=Layout.STREAMING if number % 3 == 1 else Layout.WHOLE,
         max_frames=3 if number == 0 else 12 * number,
         initial_codec_chunk_frames=[None, 1, 4][number % 3],
@@ -84,6 +94,9 @@ def write_voice(folder: Path) -> Voice:
         TinySpec(seed=11, codebooks=4, layers=2, predictor_hidden=48, end_gain=2.0), folder / "model"
     )
     manifest = export_checkpoint(checkpoint, folder / "bundle")
+    predictor = StageSampling(do_sample=True, temperature=0.7, top_k=30, top_p=0.9)  # other than the talker's
+    sampling = msgspec.structs.replace(manifest.sampling, predictor=predictor)
+    write_manifest(folder / "bundle", msgspec.structs.replace(manifest, sampling=sampling))
     source = read_source(checkpoint, manifest.sampling.max_top_k, manifest.limits.max_positions)
     return Voice(open_bundle(folder / "bundle"), source)
 

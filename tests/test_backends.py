@@ -23,6 +23,7 @@ from engines.errors import BundleError, DeviceError, EngineClosedError, GpuError
 from engines.plan_files import Plan, bundle_hash, write_plan_set
 from engines.plan_set import PlanGraph, PlanKey
 from engines.runner_ort import OrtRunner
+from engines.runner_ort_cuda import OrtDevice, OrtDeviceRunner
 from engines.tensorrt_stages import NO_GRAPH
 from export.attention_tensorrt import AttentionForm
 from export.lowering import Precision
@@ -92,6 +93,31 @@ def test_every_fallback_has_its_reason(bundle: Bundle, gpu: FakeCuda, tmp_path: 
     older = msgspec.structs.replace(bundle.manifest.graphs, frame_cuda=None)
     bundle = replace(bundle, manifest=msgspec.structs.replace(bundle.manifest, graphs=older))
     assert "ONNX Runtime on CUDA: the bundle was made before" in choose_backend(bundle, with_plans(tmp_path)).sentence
+
+
+@pytest.mark.usefixtures("gpu")
+def test_onnx_runtime_on_a_device_speaks_with_the_graphs_made_for_it(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The device is the processor's provider, handled as CUDA's would be."""
+    loaded = list[str]()
+
+    def stand_in(graph: Path) -> OrtDeviceRunner:
+        loaded.append(graph.name)
+        return OrtDeviceRunner(graph, OrtDevice("CPUExecutionProvider", "cpu"))
+
+    monkeypatch.setattr(backends, "cuda_fault", lambda: None)
+    monkeypatch.setattr(backends, "OrtDeviceRunner", stand_in)
+    with SpeechEngine.open(bundle.path, replace(CONFIG, backend="cuda")) as engine:
+        assert (engine.sentence, engine.falls_back) == ("speaking with ONNX Runtime on CUDA", False)
+        utterance = engine.start(SpeechRequest(seed=3, max_frames=6, keep_codes=True))
+        utterance.feed((50, 51, 52))
+        utterance.end_of_text()
+        outcome = utterance.outcome.result(60.0)
+    graphs = bundle.manifest.graphs
+    assert loaded == [graphs.frame_cuda, graphs.codec]
+    assert outcome.codes is not None, outcome.error
+    assert len(outcome.codes) > 0
 
 
 @pytest.mark.parametrize(("wish", "ahead"), [(True, True), (False, False), ("auto", False)])
