@@ -154,6 +154,8 @@ def test_progress_only_grows_and_the_next_build_knows_the_time(wish: PlanWish) -
         fractions = [state.fraction for state in diary.states]
         assert fractions == sorted(fractions)
         assert fractions[-1] == pytest.approx(1.0)
+    begun = {state.stage: state.fraction for state in reversed(first.states)}  # when it was first told of
+    assert (begun["weights"], begun["engine codec"], begun["verification"]) == pytest.approx((0.0, 0.15, 0.85))
     assert first.states[0].guessed
     assert not second.states[0].guessed
     assert [*dict.fromkeys(state.stage for state in first.states)] == [

@@ -14,6 +14,7 @@ from engines.errors import BundleError
 from engines.prompt import Prompt, PromptBuilder
 from engines.runner_ort import OrtRunner
 from engines.sampling import GumbelNoise, ResolvedSampling, resolve_sampling
+from engines.stages import F32
 from engines.talker import Talker
 
 SLOTS, POSITIONS, PIECE = 3, 128, 16
@@ -87,6 +88,24 @@ def test_the_same_again_in_any_slot(voice: Voice) -> None:
 @pytest.mark.parametrize("piece", [1, 5, 15])
 def test_a_prompt_in_pieces_is_the_same_prompt(voice: Voice, piece: int) -> None:
     assert voice.alone(3, piece=piece) == voice.alone(3)
+
+
+def test_of_a_prompt_both_sides_are_read_and_added(tiny_bundle: Path) -> None:
+    voice = Voice(open_bundle(tiny_bundle), with_logits=True)
+    prompt = voice.prompt(1)
+    codec, text = prompt.codec_rows[:PIECE], prompt.text_rows[:PIECE]
+
+    def logits(codec_rows: F32, text_rows: F32) -> F32:
+        voice.talker.begin(0, voice.sampling(1))
+        voice.talker.prefill(0, codec_rows, text_rows, last=True)
+        found: F32 = voice.talker.logits(0).copy()
+        return found
+
+    expected, none = logits(codec, text), np.zeros_like(codec)
+    for sides in ((text, codec), (codec + text, none), (none, codec + text)):
+        np.testing.assert_allclose(logits(*sides), expected, atol=1e-4)
+    for sides in ((codec, none), (none, text), (codec, codec), (text, text)):
+        assert np.abs(logits(*sides) - expected).max() > 1e-2
 
 
 def test_neighbours_change_nothing(voice: Voice) -> None:
