@@ -167,7 +167,8 @@ def verify(
     counts; the reference, which is slow, runs once with all, since nobody's speech depends on the company.
     """
     size = Dimensions(talker=manifest.talker, predictor=manifest.predictor, codebooks=manifest.frame.codebooks)
-    each, calls = buckets(sizes.slots), codec_calls(sizes.codec_chunk_frames)
+    each = buckets(sizes.slots)[::-1]  # the others fit the widest's memory
+    calls = codec_calls(sizes.codec_chunk_frames)
     decoded = np.arange(sum(calls)) % FRAMES  # the few frames that were spoken, again and again
 
     def run(side: Side, slots: int, forced: Spoken | None, first: float, share: float) -> tuple[Spoken, Floats]:

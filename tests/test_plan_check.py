@@ -156,6 +156,20 @@ def test_wrong_weights_and_no_numbers_do_not_pass(side: Callable[[TensorRtChoice
         assert float("inf") in {found.pcm_error, found.logits_error}
 
 
+def test_the_widest_run_comes_first(side: Callable[[TensorRtChoice], Side], compare: Verify) -> None:
+    """A built engine's memory on the device grows with its runs, and what was outgrown is not given back meanwhile."""
+    one, slots = side(choice()), list[int]()
+
+    class Noting:
+        def run(self, values: Values) -> Values:
+            slots.append(len(values[FrameInputs.PAST_LENGTHS]))
+            return one.sessions[Role.TALKER].run(values)
+
+    noting = Side(sessions={**one.sessions, Role.TALKER: Noting()}, choice=one.choice, weights=one.weights)
+    assert compare(one, noting).passed
+    assert slots == [2] * FRAMES + [1] * FRAMES
+
+
 @pytest.mark.parametrize(("dtype", "gates"), [(np.float32, (1.0, 1e-3, 1e-4)), (np.float16, (0.9, 0.01, 0.01))])
 def test_wide_weights_have_the_gates_of_their_products(
     side: Callable[[TensorRtChoice], Side], compare: Verify, dtype: type[np.floating], gates: tuple[float, ...]
