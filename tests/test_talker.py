@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 from engines.bundle import Bundle, open_bundle
 from engines.contract import Sampling, SpeechRequest
 from engines.errors import BundleError
+from engines.graph_names import SAMPLING_INPUTS
 from engines.prompt import Prompt, PromptBuilder
-from engines.runner_ort import OrtRunner
+from engines.runner import Tensor
+from engines.runner_ort import OrtBinding, OrtRunner
 from engines.sampling import GumbelNoise, ResolvedSampling, resolve_sampling
 from engines.stages import F32
 from engines.talker import Talker
@@ -106,6 +109,20 @@ def test_of_a_prompt_both_sides_are_read_and_added(tiny_bundle: Path) -> None:
         np.testing.assert_allclose(logits(*sides), expected, atol=1e-4)
     for sides in ((codec, none), (none, text), (codec, codec), (text, text)):
         assert np.abs(logits(*sides) - expected).max() > 1e-2
+
+
+def test_slots_that_nobody_had_yet_are_computed_with_numbers_that_can_be(tiny_bundle: Path) -> None:
+    """They run along between others."""
+    given: dict[str, Tensor] = {}
+
+    class Noting(OrtRunner):
+        def bind(self, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor]) -> OrtBinding:
+            given.update(inputs)
+            return super().bind(inputs, outputs)
+
+    bundle = open_bundle(tiny_bundle)
+    Talker(Noting(bundle.path / bundle.manifest.graphs.frame), bundle.manifest, 1, POSITIONS)
+    assert all((given[name].host == 1).all() for name in SAMPLING_INPUTS)
 
 
 def test_neighbours_change_nothing(voice: Voice) -> None:
