@@ -33,6 +33,7 @@ from export.tensorrt import FrameShape
 
 _TELL_EVERY: Final = 0.005
 """Share of the build between two words of one stage."""
+_SIZES: Final = ("slots", "positions", "prefill_rows", "codec_frames")
 
 
 def add_build(chosen: argparse.ArgumentParser) -> None:
@@ -100,7 +101,10 @@ def build_or_list(arguments: argparse.Namespace, load: Callable[[], EngineBuilde
 
 
 def _wish(arguments: argparse.Namespace, cache: Path) -> PlanWish:
-    """Raises `PlanError` for more slots than plans hold."""
+    """Raises `BuildError` for sizes below one, `PlanError` for more slots than plans hold."""
+    for name in _SIZES:
+        if getattr(arguments, name) < 1:
+            raise BuildError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(arguments, name)}")
     return PlanWish(
         bundle=arguments.bundle,
         cache=cache,

@@ -156,6 +156,18 @@ def test_more_slots_than_plans_hold_is_told_the_daemon_too(
     assert "16 slots: TensorRT plans hold at most 8" in told.err
 
 
+@pytest.mark.parametrize("size", ["slots", "positions", "prefill-rows", "codec-frames"])
+@pytest.mark.parametrize("number", ["0", "-3"])
+def test_sizes_below_one_are_refused_before_anything_is_built(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: str, number: str
+) -> None:
+    monkeypatch.setattr(build_command, "stop_on_signals", threading.Event)
+    words = ["build", str(tiny_bundle), f"--{size}", number, "--cache", str(tmp_path / "plans")]
+    with pytest.raises(BuildError, match=f"^--{size} must be at least 1, not {number}$"):
+        build_or_list(parser().parse_args(words), fake_build.load)
+    assert not (tmp_path / "plans").exists()
+
+
 def test_a_bundle_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build"]) == 1
     assert "say which bundle" in capsys.readouterr().err
