@@ -151,7 +151,7 @@ class PeopleTeller:
         left = time_left(state)
         self._bars.update(self._task, completed=state.fraction, description=state.stage, left=left)
         if state.stage != self._stage and not self._console.is_terminal:
-            self._console.print(f"{state.stage}: {state.fraction:.0%} done, {left}")
+            self._console.print(f"{state.stage}: {state.fraction:.0%} done, {left}", soft_wrap=True)
         self._stage = state.stage
 
     def begins(self, failure: Path) -> None:

@@ -193,10 +193,9 @@ def test_people_are_told_what_was_built_and_what_was_there(tmp_path: Path, capsy
 def test_where_there_is_no_terminal_a_stage_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     teller = PeopleTeller()
     for stage, fraction in (("weights", 0.0), ("weights", 0.1), ("engine codec", 0.15), ("engine codec", 0.2)):
-        teller.tell(BuildState(stage, fraction, 42.0, guessed=False))
-    assert capsys.readouterr().err.splitlines() == [
-        "weights: 0% done, about 42 s left", "engine codec: 15% done, about 42 s left",
-    ]  # fmt: skip
+        teller.tell(BuildState(stage, fraction, 600.0, guessed=True))
+    left = "about 10 min left (a guess: nothing was built on this device before)"  # more than 80 characters in all
+    assert capsys.readouterr().err.splitlines() == [f"weights: 0% done, {left}", f"engine codec: 15% done, {left}"]
 
 
 def test_programs_are_told_each_stage_and_not_every_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
