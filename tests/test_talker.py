@@ -12,11 +12,11 @@ import pytest
 from engines.bundle import Bundle, open_bundle
 from engines.contract import Sampling, SpeechRequest
 from engines.errors import BundleError
-from engines.graph_names import SAMPLING_INPUTS
+from engines.graph_names import SAMPLING_INPUTS, FrameInputs
 from engines.prompt import Prompt, PromptBuilder
 from engines.runner import Tensor
 from engines.runner_ort import OrtBinding, OrtRunner
-from engines.sampling import GumbelNoise, ResolvedSampling, resolve_sampling
+from engines.sampling import GumbelNoise, ResolvedSampling, Stage, resolve_sampling
 from engines.stages import F32
 from engines.talker import Talker
 
@@ -111,18 +111,49 @@ def test_of_a_prompt_both_sides_are_read_and_added(tiny_bundle: Path) -> None:
         assert np.abs(logits(*sides) - expected).max() > 1e-2
 
 
+class Noting(OrtRunner):
+    """Keeps the tensors it was given, by input."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        super().__init__(bundle.path / bundle.manifest.graphs.frame)
+        self.given: dict[str, Tensor] = {}
+
+    def bind(self, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor]) -> OrtBinding:
+        self.given.update(inputs)
+        return super().bind(inputs, outputs)
+
+
 def test_slots_that_nobody_had_yet_are_computed_with_numbers_that_can_be(tiny_bundle: Path) -> None:
     """They run along between others."""
-    given: dict[str, Tensor] = {}
-
-    class Noting(OrtRunner):
-        def bind(self, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor]) -> OrtBinding:
-            given.update(inputs)
-            return super().bind(inputs, outputs)
-
     bundle = open_bundle(tiny_bundle)
-    Talker(Noting(bundle.path / bundle.manifest.graphs.frame), bundle.manifest, 1, POSITIONS)
-    assert all((given[name].host == 1).all() for name in SAMPLING_INPUTS)
+    runner = Noting(bundle)
+    Talker(runner, bundle.manifest, 1, POSITIONS)
+    assert all((runner.given[name].host == 1).all() for name in SAMPLING_INPUTS)
+
+
+def test_each_stage_is_told_how_to_pick_its_codes(tiny_bundle: Path) -> None:
+    bundle = open_bundle(tiny_bundle)
+    runner = Noting(bundle)
+    talker = Talker(runner, bundle.manifest, 1, POSITIONS)
+    first = Stage(temperature=0.5, top_k=5, top_p=0.25, noisy=True)
+    second = Stage(temperature=0.75, top_k=6, top_p=0.125, noisy=True)
+    talker.begin(0, ResolvedSampling(first, second, repetition_penalty=1.5, seed=1))
+    assert {name: runner.given[name].host[0].tolist() for name in SAMPLING_INPUTS} == {
+        FrameInputs.REPETITION_PENALTY: [1.5],
+        FrameInputs.TEMPERATURE: [0.5, 0.75],
+        FrameInputs.TOP_K: [5, 6],
+        FrameInputs.TOP_P: [0.25, 0.125],
+    }
+    for forbidden in (True, False):
+        talker.forbid_end(0, forbidden)
+        assert bool(runner.given[FrameInputs.END_BIAS].host[0, 0] < -1e3) is forbidden
+
+
+def test_a_piece_has_at_least_a_row(voice: Voice) -> None:
+    voice.talker.begin(0, voice.sampling(1))
+    none = np.zeros((0, voice.bundle.manifest.talker.hidden), np.float32)
+    with pytest.raises(ValueError, match="0 rows do not fit"):
+        voice.talker.prefill(0, none, none, last=True)
 
 
 def test_neighbours_change_nothing(voice: Voice) -> None:
