@@ -99,7 +99,9 @@ def test_small_blocks_are_verified_in_their_own_sizes(wish: PlanWish, most: int)
 
 
 def test_the_stepped_frame_has_its_tables(wish: PlanWish) -> None:
-    plan, _ = build(replace(wish, precision="int8", verified=False))
+    builder = FakeBuilder()
+    plan, _ = build(replace(wish, precision="int8", verified=False), builder)
+    assert not any(order.exact for order in builder.orders), "sums in half precision are shortened as it is"
     tables = load_file(plan.folder / "tables.safetensors")
     assert set(tables) == {StepTables.HEADS, StepTables.EMBEDDINGS}
     assert {table.dtype for table in tables.values()} == {np.dtype(np.float16)}
@@ -126,6 +128,11 @@ def test_another_form_than_the_one_there_is_built(wish: PlanWish) -> None:
     assert built
     assert [one.about.frame for one in plans(wish.cache)] == ["unrolled"]
     assert plan.about.frame == "unrolled"
+    newer, in_place = FakeBuilder("10.15.1.29"), replace(wish, attention=AttentionForm.IN_PLACE)
+    assert build(replace(wish, attention=AttentionForm.ROWS), newer)[1] is True
+    plan, built = build(in_place, newer)
+    assert (plan.about.attention, built) == ("in_place", True)
+    assert build(in_place, newer)[1] is False
 
 
 def test_what_is_replaced_goes_and_another_precision_stays(wish: PlanWish) -> None:
