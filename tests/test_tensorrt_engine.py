@@ -101,7 +101,9 @@ class Library(types.ModuleType):
     def __init__(self) -> None:
         super().__init__("tensorrt")
         severities = types.SimpleNamespace(ERROR=1, INTERNAL_ERROR=0, WARNING=2)
-        self.ILogger = type("ILogger", (), {"Severity": severities, "__init__": lambda self: None})
+        self.ILogger = type(
+            "ILogger", (), {"Severity": severities, "__init__": lambda self: setattr(self, "made", True)}
+        )
         self.ICudaEngine = self.IExecutionContext = object
         self.TensorLocation = types.SimpleNamespace(DEVICE="DEVICE")
         self.TensorIOMode = types.SimpleNamespace(OUTPUT="OUTPUT")
@@ -114,6 +116,7 @@ class Library(types.ModuleType):
         self.Runtime = self._runtime
 
     def _runtime(self, logger: Any) -> Any:
+        assert logger.made, "TensorRT's own part of it; without that it takes none"
         self.loggers.append(logger)
         if self.dead:
             logger.log(0, self.dead)

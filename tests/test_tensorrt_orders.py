@@ -78,7 +78,9 @@ class Library(types.ModuleType):
         super().__init__("tensorrt")
         self.network, self.config, self.profile = object(), Config(), Profile()
         severities = types.SimpleNamespace(ERROR=1, INTERNAL_ERROR=0)
-        self.ILogger = type("ILogger", (), {"Severity": severities, "__init__": lambda self: None})
+        self.ILogger = type(
+            "ILogger", (), {"Severity": severities, "__init__": lambda self: setattr(self, "made", True)}
+        )
         self.IProgressMonitor = type("IProgressMonitor", (), {"__init__": lambda self: None})
         self.NetworkDefinitionCreationFlag = types.SimpleNamespace(STRONGLY_TYPED=1)
         self.MemoryPoolType = types.SimpleNamespace(WORKSPACE="WORKSPACE")
@@ -100,6 +102,7 @@ class Library(types.ModuleType):
         )  # fmt: skip
 
     def _builder(self, logger: Any) -> Any:
+        assert logger.made, "TensorRT's own part of it; without that it takes none"
         self.logger = self.logger or logger
         if self.dead:
             raise TypeError("factory function returned nullptr")
