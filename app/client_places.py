@@ -1,13 +1,15 @@
 """Where clients look for a daemon, and how they know its voice: for those who cannot afford an import.
 
 Purpose: the names and rules that the daemon, `speak` and its quick path share. It imports nothing that a bare
-interpreter has not loaded already; so no `typing`, no `pathlib`. Knows: the environment, a bundle's manifest as bytes.
-Does not know: sockets.
+interpreter has not loaded already, beyond its like; so no `typing`, no `pathlib`. Knows: the environment, the
+configuration's voice, a bundle's manifest as bytes. Does not know: sockets.
 """
 
 from __future__ import annotations
 
 import os
+
+from app.voice_section import read_voice_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +32,24 @@ def client_sockets(environment: Mapping[str, str] | None = None) -> list[str]:
         return [environment[VARIABLE]] if environment[VARIABLE] else []
     own = environment.get("XDG_RUNTIME_DIR", "") or f"/tmp/speakd-{os.getuid()}"
     return [f"{directory}/{NAME}" for directory in (own, _SYSTEM) if directory != own or _is_ours(own)]
+
+
+def configured_voice(file: str, root: str) -> dict[str, str] | None:
+    """The `[voice]` that the whole command would find, with its model's fingerprint; None where that takes more."""
+    text = ""
+    try:
+        with open(file, encoding="utf-8") as lines:  # noqa: PTH123
+            text = lines.read()
+    except FileNotFoundError:
+        pass
+    except (OSError, UnicodeDecodeError):
+        return None
+    voice = read_voice_section(text)
+    if voice is None or not voice["bundle"] or voice["bundle"].startswith("~"):
+        return None
+    place = os.path.dirname(os.path.realpath(file)) if text else root  # noqa: PTH120
+    voice["fingerprint"] = fingerprint(os.path.join(place, voice["bundle"]))  # noqa: PTH118
+    return voice if voice["fingerprint"] else None
 
 
 def fingerprint(bundle: str) -> str:

@@ -16,7 +16,6 @@ import sys
 from binascii import b2a_base64
 
 from app import client_places, quick_options, websocket_frames
-from app.voice_section import read_voice_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +69,9 @@ def speak(arguments: list[str], root: str) -> int | None:
         wishes = quick_options.parse(arguments)
         if wishes is None or (not wishes.words and (sys.stdin is None or os.isatty(0))):
             return None
-        voice = _configured_voice(root + "/config.toml", root)
+        voice = client_places.configured_voice(root + "/config.toml", root)
+        if voice is None:
+            return None
         talk = _find_daemon(voice["fingerprint"])
         return _Conversation(talk, wishes, voice).run()
     except Unable:
@@ -82,26 +83,6 @@ def speak(arguments: list[str], root: str) -> int | None:
         with contextlib.suppress(OSError):  # nobody may be reading stderr; the exit code must do then
             os.write(2, f"speak: {line}\n".encode(errors="replace"))
         return 1
-
-
-def _configured_voice(file: str, root: str) -> dict[str, str]:
-    """The `[voice]` that the whole command would find, with its model's fingerprint. Raises `Unable`."""
-    text = ""
-    try:
-        with open(file, encoding="utf-8") as lines:  # noqa: PTH123
-            text = lines.read()
-    except FileNotFoundError:
-        pass
-    except (OSError, UnicodeDecodeError):
-        raise Unable from None
-    voice = read_voice_section(text)
-    if voice is None or not voice["bundle"] or voice["bundle"].startswith("~"):
-        raise Unable
-    place = os.path.dirname(os.path.realpath(file)) if text else root  # noqa: PTH120
-    voice["fingerprint"] = client_places.fingerprint(os.path.join(place, voice["bundle"]))  # noqa: PTH118
-    if not voice["fingerprint"]:
-        raise Unable
-    return voice
 
 
 def _find_daemon(fingerprint: str) -> _Talk:
@@ -190,6 +171,8 @@ class _Conversation:
         self._heard = False
         """Something was heard, or read: from here on this process must see it through."""
         self._error = ""
+        self._speaking = False
+        """Our context has started, and is not done."""
 
     def run(self) -> int:
         """Returns the exit code. Raises `Unable`, `Failed`."""
@@ -230,6 +213,7 @@ class _Conversation:
         for event in self._talk.hear():
             kind = event["type"]
             if kind == "context.started":
+                self._speaking = True
                 self._to_read = not self._wishes.words and not self._heard
                 self._heard = self._heard or self._to_read
             elif kind == "playback":
@@ -239,13 +223,10 @@ class _Conversation:
 
                 self._relay = Relay(event["limits"]["text_characters"])
                 self._relay.begin()
-            elif kind == "error" and event["code"] == "idle" and self._relay is not None:
-                self._relay.ending = True
             elif kind == "error":
-                if not self._heard:
-                    raise Unable
-                self._error = self._error or str(event["message"])
+                self._fail(event)
             elif kind == "context.done":
+                self._speaking = False
                 if event["outcome"] == "cancelled":
                     return _INTERRUPTED
                 if self._error:
@@ -253,6 +234,17 @@ class _Conversation:
                 if self._relay is None or self._relay.done():
                     return 0
         return None
+
+    def _fail(self, event: dict[str, Any]) -> None:
+        """The daemon says that something is wrong; of a context that was refused it says nothing else."""
+        if event["code"] == "idle" and self._relay is not None:
+            self._relay.ending = True
+            return
+        if not self._heard:
+            raise Unable
+        self._error = self._error or str(event["message"])
+        if not self._speaking and event["code"] != "unknown_context":  # that is text which crossed the end of one
+            raise Failed(self._error)
 
     def _read_and_listen(self) -> int | None:
         """Standard input as it comes, while the daemon speaks; then only the daemon."""

@@ -167,6 +167,38 @@ def test_text_that_comes_while_an_idle_context_ends_goes_into_the_next(place: Pl
     play(scenario())
 
 
+def test_a_next_context_that_is_refused_ends_the_run(place: Place) -> None:
+    """The daemon's side is played here: it is full, or its loudspeaker gone, when the writer has thought for long."""
+    full = {"type": "error", "context": "speak", "code": "busy", "message": "64 contexts are open"}
+    unknown = {"type": "error", "context": "speak", "code": "unknown_context", "message": "no such context is open"}
+    said: list[str] = []
+
+    async def refusing(connection: ServerConnection) -> None:
+        await connection.send(json.dumps(READY))
+        async for message in connection:
+            said.append(json.loads(message)["type"])
+            first = {"context.start": [STARTED], "text": [*IDLE]}
+            answers = [full] if said == ["context.start", "text", "context.start"] else first.get(said[-1], [])
+            for answer in answers if len(said) <= 3 else [unknown]:
+                await connection.send(json.dumps(answer))
+            if len(said) == 2:
+                await (await connection.ping())
+                left_alone.set()
+
+    left_alone = asyncio.Event()
+
+    async def scenario() -> None:
+        async with in_the_daemons_place(place, refusing), place.speak(stdin=asyncio.subprocess.PIPE) as speak:
+            assert speak.stdin is not None
+            speak.stdin.write(b"Hello. ")
+            await left_alone.wait()
+            _, error = await speak.communicate(b"And more.")
+            assert (speak.returncode, error) == (1, b"speak: 64 contexts are open\n")
+        assert place.whole is None
+
+    play(scenario())
+
+
 def test_a_pipe_that_pauses_goes_on(place: Place) -> None:
     async def scenario() -> None:
         async with (
