@@ -32,6 +32,8 @@ _PATIENCE_S = 1.0
 """A daemon that does not greet us by then is not waited for."""
 _INTERRUPTED = 128 + 15
 """Exit code: somebody with `--now` wanted to be heard."""
+_STILL_THERE = b'{"type":"describe"}'
+"""Asked when we were cancelled: a daemon that ends will not answer, one where somebody is more urgent will."""
 _WHOLE = "import sys; sys.path[:] = [sys.argv.pop(1), *filter(None, sys.path)]; from app.cli import main; main()"
 """The whole command of this very checkout: what pip wrote into `.venv/bin` names the place where it was set up."""
 
@@ -173,6 +175,8 @@ class _Conversation:
         self._error = ""
         self._speaking = False
         """Our context has started, and is not done."""
+        self._cancelled = False
+        """It was not we who did it."""
 
     def run(self) -> int:
         """Returns the exit code. Raises `Unable`, `Failed`."""
@@ -212,7 +216,10 @@ class _Conversation:
         """Take what the daemon says; the exit code once all is said."""
         for event in self._talk.hear():
             kind = event["type"]
-            if kind == "context.started":
+            if self._cancelled:
+                if kind == "ready":
+                    return _INTERRUPTED
+            elif kind == "context.started":
                 self._speaking = True
                 self._to_read = not self._wishes.words and not self._heard
                 self._heard = self._heard or self._to_read
@@ -228,12 +235,13 @@ class _Conversation:
             elif kind == "context.done":
                 self._speaking = False
                 if event["outcome"] == "cancelled":
-                    return _INTERRUPTED
-                if self._error:
+                    self._cancelled = True
+                    self._talk.send(websocket_frames.client_frame(websocket_frames.TEXT, _STILL_THERE))
+                elif self._error:
                     raise Failed(self._error)
-                if self._relay is None or self._relay.done():
+                elif self._relay is None or self._relay.done():
                     return 0
-        return None
+        return self._listen() if self._cancelled else None
 
     def _fail(self, event: dict[str, Any]) -> None:
         """The daemon says that something is wrong; of a context that was refused it says nothing else."""

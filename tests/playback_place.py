@@ -63,8 +63,8 @@ class Place:
 
     @contextlib.asynccontextmanager
     async def daemon(self, engine: ServedFakeEngine, **sections: Any) -> AsyncIterator[Daemon]:
-        bundle = str(self.root / "voice")
-        config = settings(voice={"bundle": bundle}, server={"socket": str(self.socket)}, **sections)
+        bundle, server = str(self.root / "voice"), {"socket": str(self.socket), **sections.pop("server", {})}
+        config = settings(voice={"bundle": bundle}, server=server, **sections)
         async with serving(config, engine) as daemon:
             player = daemon.services.loudspeaker.player
             await player._present.wait()

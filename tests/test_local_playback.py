@@ -75,6 +75,24 @@ def test_now_interrupts_and_the_others_wait(place: Place) -> None:
     play(scenario())
 
 
+def test_a_daemon_that_ends_before_all_is_said_is_no_interruption(place: Place) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine(hold=True)
+        async with (
+            place.daemon(engine, server={"grace_s": 0.0}) as daemon,
+            place.speak(stdin=asyncio.subprocess.PIPE) as speak,
+        ):
+            assert speak.stdin is not None
+            speak.stdin.write(b"abc. ")
+            await turn_until(lambda: engine.started)
+            daemon.stop()
+            _, error = await speak.communicate()
+            assert (speak.returncode, error) == (1, b"speak: the daemon has gone\n")
+        assert place.whole is None
+
+    play(scenario())
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_client_that_goes_is_silent_and_lets_the_next_play(place: Place, number: signal.Signals) -> None:
     async def scenario() -> None:
