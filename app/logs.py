@@ -16,6 +16,7 @@ from typing import Any, Final
 import structlog
 
 from app.context import ContextReport
+from app.log_handler import StderrHandler
 from app.server_config import LogConfig
 from app.services import Services
 
@@ -38,14 +39,16 @@ def set_up(config: LogConfig) -> None:
     else:
         shared.append(structlog.processors.TimeStamper(fmt="iso"))
         last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    handler = logging.StreamHandler(sys.stderr)
+    root = logging.getLogger()
+    handler = next((one for one in root.handlers if isinstance(one, StderrHandler)), None)
+    if handler is None or handler.stream is not sys.stderr:
+        handler = StderrHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*shared, _note_level],
             processors=[_note_level, structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
         )
     )
-    root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(config.level.upper())
     logging.getLogger("websockets").setLevel(logging.ERROR)  # it reports every broken handshake
