@@ -24,6 +24,10 @@ TRACEBACK_VARIABLE: Final = "SPEAKD_TRACEBACK"
 
 def main() -> NoReturn:
     """Run `speak` with the arguments of this process."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        from app.standard_streams import hold_open
+
+        hold_open()
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # until sound is under way there is nothing to save
     try:

@@ -40,6 +40,7 @@ from app.reload import check_sizes, reload_services
 from app.server import SpeakServer
 from app.services import Services, bundles_of
 from app.socket_path import server_path
+from app.standard_streams import hold_open
 from app.systemd_notify import SystemdNotify
 from app.text_process import TextProcess
 from app.threads import in_thread
@@ -242,6 +243,7 @@ class Daemon:
 
 def main() -> NoReturn:
     """Run `speakd` with the arguments of this process."""
+    hold_open()
     if sys.argv[1:2] == ["build"]:
         _build()
     parser = argparse.ArgumentParser(
@@ -272,7 +274,7 @@ def main() -> NoReturn:
         print(f"speakd: {error}", file=sys.stderr)
         code = 1
     logging.shutdown()
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, AttributeError):  # it may be closed
         sys.stdout.flush()
     os._exit(code)  # a thread that hangs on a device must not keep the process
 

@@ -97,6 +97,19 @@ def test_a_full_disk_at_standard_output(speak: Speak) -> None:
         )
 
 
+def test_a_closed_stderr_is_no_reason_to_fail_and_nothing_of_it_is_among_the_sound(speak: Speak) -> None:
+    def closed(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+        words = ["sh", "-c", 'exec "$@" 2>&-', "sh", *speak.command(*arguments)]
+        return subprocess.run(
+            words, cwd=speak.folder, env=speak.environment, stdout=subprocess.PIPE, check=False, timeout=TIMEOUT_S
+        )
+
+    spoken = closed("-o", "-", *FRAMES, "Hi.")
+    assert (spoken.returncode, spoken.stdout[:4]) == (0, b"RIFF")
+    failed = closed("-o", "-", "--voice", "nobody", "Hi.")
+    assert (failed.returncode, failed.stdout) == (1, b"")
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 16 KiB."""

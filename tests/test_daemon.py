@@ -154,6 +154,22 @@ def test_check(config: Path) -> None:
     assert (good.returncode, good.stdout) == (0, "speakd: the configuration is good\n")
 
 
+@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_are_no_reason_to_fail(config: Path, closed: str) -> None:
+    command = (*COMMAND, "--config", str(config), "--check")
+    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *command], cwd=REPOSITORY, check=False, timeout=60)
+    assert done.returncode == 0
+
+
+def test_a_closed_stdout_does_not_change_what_it_came_to(tmp_path: Path) -> None:
+    command = (*COMMAND, "--config", str(tmp_path / "none.toml"))
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command],
+        cwd=REPOSITORY, stderr=subprocess.PIPE, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "code", "says"),
     [
