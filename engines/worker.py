@@ -37,8 +37,8 @@ class Worker:
         with self._bell:
             if self._started or self._stopped:
                 return
+            self._thread.start()  # raises where the system has no thread left; there is none to wait for then
             self._started = True
-            self._thread.start()
 
     def ring(self) -> None:
         """There may be work: wake the thread, or have it look once more. From any thread; never lost."""

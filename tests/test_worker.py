@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+import pytest
+
 from engines.worker import Worker
 
 SOON = 10.0
@@ -82,6 +84,19 @@ def test_a_worker_that_was_stopped_never_starts() -> None:
     script.worker.stop()
     script.worker.start()
     assert not script.worker.started
+
+
+def test_a_thread_that_cannot_be_begun_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = Script()
+
+    def full() -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(script.worker._thread, "start", full)
+    with pytest.raises(RuntimeError, match="new thread"):
+        script.worker.start()
+    script.worker.stop()
+    script.worker.join()
 
 
 def test_it_rests_as_long_as_its_tick_says_and_ends_at_once_when_stopped() -> None:
