@@ -138,6 +138,13 @@ class BoundedExecutor:
 
     def _submit(self, work: Callable[[], Result], deadline: float | None) -> Future[Result]:
         submitted = self._clock()
+        given_up = False
+
+        def task() -> Result:
+            if given_up:
+                raise ExecutorFullError("given up")
+            return self._work(work, submitted, deadline)
+
         with self._lock:
             if self._closed:
                 raise ExecutorClosedError(f"the {self.name} pool is shut down")
@@ -149,10 +156,13 @@ class BoundedExecutor:
             self._admitted += 1
             self._peak_waiting = max(self._peak_waiting, self._admitted - self._workers)
         try:
-            future = self._pool.submit(self._work, work, submitted, deadline)
-        except RuntimeError:
+            future = self._pool.submit(task)
+        except RuntimeError as error:
+            given_up = True  # the pool has kept it all the same, for a thread that may come later
             self._leave()
-            raise ExecutorClosedError(f"the {self.name} pool is shut down") from None
+            if self._closed:
+                raise ExecutorClosedError(f"the {self.name} pool is shut down") from None
+            raise ExecutorFullError(f"no thread can be begun for {self.name} work: {error}") from None
         future.add_done_callback(self._forget_if_dropped)
         return future
 

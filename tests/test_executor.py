@@ -52,6 +52,24 @@ def test_refuses_beyond_its_bound_and_recovers() -> None:
     assert pool.statistics().waiting == 0
 
 
+def test_where_no_thread_can_be_begun_it_says_so_and_the_work_is_never_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = BoundedExecutor("test", workers=1, max_waiting=1)
+    done: list[str] = []
+
+    def full(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", full)
+        with pytest.raises(ExecutorFullError, match="no thread can be begun for test work: can't start new thread"):
+            pool.submit(done.append, "refused")
+    assert pool.statistics().waiting == 0
+    pool.submit(done.append, "taken").result(_WAIT_S)
+    pool.shutdown()
+    assert done == ["taken"]
+    assert (pool.statistics().completed, pool.statistics().waiting) == (1, 0)
+
+
 def test_cancelled_work_gives_its_place_back() -> None:
     pool = BoundedExecutor("test", workers=1, max_waiting=1)
     gate = Gate()
