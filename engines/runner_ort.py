@@ -22,6 +22,7 @@ import onnxruntime as ort
 from engines.errors import BundleError, DeviceError
 from engines.runner import Place, Tensor
 
+_SMALLER = "memory has run out: end other programs, or take a voice exported with --precision int8 or int4"
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 
 Providers = Sequence[str | tuple[str, dict[str, str]]]
@@ -111,7 +112,8 @@ def open_session(
         return ort.InferenceSession(source, options, providers=list(providers))
     except Exception as error:  # the binding's exception classes share no public base
         name = "a graph of this program" if isinstance(graph, bytes) else graph
-        raise BundleError(f"{name} cannot be loaded: {error}; export the bundle again") from error
+        remedy = _SMALLER if "bad_alloc" in str(error) else "export the bundle again"
+        raise BundleError(f"{name} cannot be loaded: {error}; {remedy}") from error
 
 
 def run_bound(session: ort.InferenceSession, binding: ort.IOBinding) -> None:

@@ -107,6 +107,16 @@ def test_threads_spin_only_where_it_is_wanted(graph: Path, spinning: bool) -> No
     assert options.get_session_config_entry("session.intra_op.allow_spinning") == str(int(spinning))
 
 
+def test_memory_that_has_run_out_is_not_the_graphs_fault(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise RuntimeError("[ONNXRuntimeError] : 1 : FAIL : std::bad_alloc")
+
+    monkeypatch.setattr("engines.runner_ort.ort.InferenceSession", full)
+    with pytest.raises(BundleError, match=r"cannot be loaded.*memory has run out") as told:
+        OrtRunner(graph)
+    assert "export the bundle again" not in str(told.value)
+
+
 def test_a_closed_runner_is_gone(graph: Path) -> None:
     runner = OrtRunner(graph)
     x = runner.allocate((3,), np.float32, Place.HOST)
