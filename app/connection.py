@@ -91,6 +91,11 @@ class Connection:
         """Send the client away; returns when the closing handshake is over or has taken too long."""
         await self._peer.close(code, reason)
 
+    def excuse(self, away_s: float) -> None:
+        """This process was stopped, or had no processor, for so long: that is not held against the client."""
+        self._opened_at += away_s
+        self._peer.excuse(away_s)
+
     def check(self) -> str | None:
         """To be called about once a second: deadlines. Returns why the peer was sent away, if it was."""
         now, limits = self._loop.time(), self._config.limits

@@ -30,6 +30,13 @@ class Peer:
         self.busy_at = self.alive_at
         """When a message last went either way."""
 
+    def excuse(self, away_s: float) -> None:
+        """For so long nobody listened: it may have said and taken what it liked."""
+        now = self._loop.time()
+        self.alive_at = min(self.alive_at + away_s, now)
+        self.pinged_at = min(self.pinged_at + away_s, now)
+        self.busy_at = min(self.busy_at + away_s, now)
+
     async def hear(self) -> str | bytes | None:
         """What it says next; None when it has left."""
         try:
