@@ -52,7 +52,7 @@ def format_for(output: str, wished: FileFormat | None) -> FileFormat:
         return FileFormat.WAV
     found = _BY_SUFFIX.get(Path(output).suffix.lower())
     if found is None:
-        if _is_special(Path(output)):
+        if is_special(Path(output)):
             return FileFormat.WAV
         known = ", ".join(_BY_SUFFIX)
         raise SinkError(
@@ -61,7 +61,7 @@ def format_for(output: str, wished: FileFormat | None) -> FileFormat:
     return found
 
 
-def _is_special(path: Path) -> bool:
+def is_special(path: Path) -> bool:
     """Whether a path is there already as something that must not be replaced: a pipe, a device, a socket."""
     try:
         mode = path.stat().st_mode
@@ -126,7 +126,7 @@ class FileSink:
             raise SinkError(f"cannot write {self._name}: it is a directory; give a file name")
         if not parent.is_dir():
             raise SinkError(f"cannot write {self._name}: there is no directory '{parent}'")
-        if not _is_special(path) and not os.access(parent, os.W_OK):
+        if not is_special(path) and not os.access(parent, os.W_OK):
             raise SinkError(f"cannot write {self._name}: no permission to create files in '{parent}'")
 
     def _guarded(self, action: Callable[[], None]) -> None:
@@ -166,7 +166,7 @@ class FileSink:
             if sys.stdout is None:
                 raise SinkError("standard output is closed; give a file name, or redirect it")
             self._file = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-        elif _is_special(Path(self._output)):
+        elif is_special(Path(self._output)):
             self._file = os.fdopen(self._open_special(), "wb")
         else:
             self._file = self._open_part()
