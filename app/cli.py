@@ -10,6 +10,7 @@ SIGTERM, SIGHUP; 141 the reader of standard output left.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -38,6 +39,8 @@ def main() -> NoReturn:
             sys.stdout.flush()
     except BrokenPipeError:
         code = 128 + signal.SIGPIPE
+    except OSError as error:
+        code = _fail(_unforeseen(error))
     with contextlib.suppress(OSError, AttributeError):
         sys.stderr.flush()
     os._exit(code)  # all is closed; taking the libraries down one by one would keep the shell waiting 0.1 to 0.5 s
@@ -62,8 +65,14 @@ def _run() -> int:
     except MemoryError:
         return _fail("out of memory; take a smaller voice, or one exported with --precision int8 or int4")
     except Exception as error:
-        kind = type(error).__name__
-        return _fail(f"internal error ({kind}: {error}); {TRACEBACK_VARIABLE}=1 shows where it comes from")
+        return _fail(_unforeseen(error))
+
+
+def _unforeseen(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:  # of what was printed
+        return f"cannot write standard output: {error.strerror}"
+    kind = type(error).__name__
+    return f"internal error ({kind}: {error}); {TRACEBACK_VARIABLE}=1 shows where it comes from"
 
 
 def _fail(message: str) -> int:

@@ -97,6 +97,13 @@ def test_a_full_disk_at_standard_output(speak: Speak) -> None:
         )
 
 
+@pytest.mark.parametrize("arguments", [("--list-voices",), ("--version",), ("-o", "a.wav", "--stats", *FRAMES, "Hi.")])
+def test_a_full_disk_for_what_is_printed(speak: Speak, arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = speak(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    says(done, "speak: cannot write standard output: No space left on device")
+
+
 def test_a_closed_stderr_is_no_reason_to_fail_and_nothing_of_it_is_among_the_sound(speak: Speak) -> None:
     def closed(*arguments: str) -> subprocess.CompletedProcess[bytes]:
         words = ["sh", "-c", 'exec "$@" 2>&-', "sh", *speak.command(*arguments)]
