@@ -86,8 +86,13 @@ class SpeakServer:
         self._servers.append(server)
         self.port = next(iter(server.sockets)).getsockname()[1]
         if unix is not None:
-            await asyncio.to_thread(_clear, unix)
-            self._servers.append(await unix_serve(self._serve, str(unix), **options))
+            try:
+                await asyncio.to_thread(_clear, unix)
+                self._servers.append(await unix_serve(self._serve, str(unix), **options))
+            except OSError as error:  # the system's own words often do not say where
+                if str(unix) in str(error):
+                    raise
+                raise OSError(f"no socket can be made at '{unix}': {error.strerror or error}") from error
             self._unix = unix
             await self.guard_unix()
         self._checking = asyncio.ensure_future(self._check())
