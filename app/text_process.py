@@ -9,6 +9,7 @@ does the asking.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
 import socket
 import subprocess
@@ -35,6 +36,7 @@ from app.text_messages import (
     send,
 )
 from engines.errors import BundleError, SpeechError
+from engines.voice_files import front_end_info
 
 _AGAIN_S: Final = 1.0
 """Between attempts to begin a worker that does not start."""
@@ -61,6 +63,8 @@ class TextProcess:
         self._asking = threading.Lock()
         self._numbers = itertools.count()
         self._bundles: dict[int, str] = {}
+        self._marks: dict[int, str] = {}
+        """Of the files that were read for each; another worker must read the same, or the engine gets foreign ids."""
         self._errands: deque[Request] = deque()
         """What has to be said before the next request; bounded by the streams and readers there were."""
         self._life = 0
@@ -82,6 +86,7 @@ class TextProcess:
         opening = Open(number, str(bundle.resolve()))
         self.ask(opening)
         self._bundles[number] = opening.bundle
+        self._marks[number] = _mark(bundle)
         return RemoteReader(self, number)
 
     def number(self) -> int:
@@ -116,6 +121,7 @@ class TextProcess:
     def close_reader(self, number: int) -> None:
         """A reader is not needed any more. Never waits; from any thread."""
         self._bundles.pop(number, None)
+        self._marks.pop(number, None)
         self.tell(Close(number))
 
     def look_after(self) -> None:
@@ -155,7 +161,11 @@ class TextProcess:
         try:
             self._begin()
             for number, bundle in tuple(self._bundles.items()):
-                answer = self._exchange(Open(number, bundle))
+                known, found = self._marks.get(number), _mark(Path(bundle))
+                if known and found and known != found:
+                    answer: Answer = Failed("bundle", "its files for text were replaced since; restart the daemon")
+                else:
+                    answer = self._exchange(Open(number, bundle))
                 if isinstance(answer, Failed):  # its contexts are told so one by one; the other voices go on
                     _log.error("the text worker cannot open a voice again", bundle=bundle, error=answer.message)
         except TextWorkerError as error:
@@ -244,3 +254,15 @@ class TextProcess:
         with self._asking, contextlib.suppress(TextWorkerError):
             self._live()
             self._run_errands()
+
+
+def _mark(bundle: Path) -> str:
+    """Says which front end a bundle has; empty where it cannot be read, which opening it tells better."""
+    digest = hashlib.sha256()
+    try:
+        info = front_end_info(bundle)
+        for file in (info.tokenizer, *info.files):
+            digest.update(file.read_bytes())
+    except (OSError, SpeechError):
+        return ""
+    return digest.hexdigest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from app.text_messages import Begin
 from app.text_piece import TextPiece
 from app.text_process import TextProcess, TextWorkerError
 from engines.errors import BundleError
+from engines.voice_files import front_end_info
 
 STORY = "Dr. Smith left at 7:05 p.m. on Nov. 3rd, 1999; it cost $3.50. Was it far? It was 12 km.\n\nSee chapter IV."
 WORDS = ("Dr. ", "$5 ", "12:30", ". ", "! ", "\n\n", "\n- ", " ", "word ", "\u4f60\u597d\u3002", "<|im_end|>", "1,024 ")
@@ -198,6 +200,21 @@ def test_a_voice_that_cannot_be_opened_again_costs_only_itself(
     assert reader.front_end("english").feed(STORY)
     with pytest.raises(BundleError, match="could not be opened again"):
         process.ask(Begin(100, 99, "english"))
+
+
+def test_a_voice_whose_files_were_replaced_is_not_read_by_the_new_ones(
+    process: TextProcess, tiny_bundle: Path, tmp_path: Path
+) -> None:
+    """The engine speaks with the old ones still: other ids would be other words."""
+    voice = tmp_path / "voice"
+    shutil.copytree(tiny_bundle, voice)
+    reader, untouched = process.reader(voice), process.reader(tiny_bundle)
+    tokenizer = front_end_info(voice).tokenizer
+    tokenizer.write_bytes(tokenizer.read_bytes() + b"\n")
+    kill(process)
+    assert untouched.front_end("english").feed(STORY)
+    with pytest.raises(BundleError, match="restart the daemon"):
+        reader.front_end("english")
 
 
 def test_what_is_released_is_forgotten(process: TextProcess, tiny_bundle: Path) -> None:
