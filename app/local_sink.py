@@ -104,6 +104,11 @@ class LocalSink:
         if not self._line.free:
             self._tell("waiting", self._clock(), None)
         self._turn = await self._line.enter(urgent=self._now, interrupt=self._interrupt)
+        try:
+            await self._player.running()  # it may have ended with the one before, whom alone that concerns
+        except BaseException:
+            self._leave()
+            raise
         self._turn_at = self._clock()
         self._player.play(self._rate_hz, now=self._now, listener=self._hear)
 

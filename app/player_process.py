@@ -71,6 +71,12 @@ class PlayerProcess:
             self._opening = asyncio.ensure_future(self._open())
             self._opening.add_done_callback(self._opened)
 
+    async def running(self) -> None:
+        """Start it again where it has ended, and wait until it has said how it is, or will not."""
+        self.open()
+        if self._opening is not None:
+            await asyncio.wait((self._opening,))
+
     def absence(self) -> str | None:
         """Why nothing can be played, as far as known; None where something may. Looks again, for the next who asks."""
         if self._process is None:

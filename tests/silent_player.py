@@ -26,6 +26,9 @@ class SilentPlayer(PlayerProcess):
         self.given: list[int] = []
         self.closed = False
 
+    async def running(self) -> None:
+        """It needs no process."""
+
     def play(self, sample_rate_hz: int, *, now: bool, listener: Listener) -> None:
         self.say = listener
         self.given = []

@@ -1,0 +1,65 @@
+"""The daemon's player ends under those who wait for it: only what it was playing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.daemon_rig import Client, ServedFakeEngine, play, turn_until
+from tests.playback_place import Place, is_sine, make_place, stretches
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    return make_place(tmp_path, monkeypatch)
+
+
+def test_those_who_wait_outlive_a_player_that_dies(place: Place) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine(hold=True)
+        async with place.daemon(engine) as daemon, Client(daemon, unix=str(place.socket)) as client:
+            for name, text in (("a", "abc"), ("b", "ab"), ("c", "a")):
+                await client.speak(name, text, play="local")
+            await turn_until(lambda: engine.started and engine.started[0].text_ended)
+            player = daemon.services.loudspeaker.player
+            assert player._process is not None
+            engine.hold = False
+            os.kill(player._process.pid, signal.SIGSEGV)
+            engine.started[0].sound(3)
+            engine.started[0].end()
+            await client.until("context.done", times=3)
+            assert {name: client.heard[name].done["outcome"] for name in "abc"} == {
+                "a": "error",
+                "b": "end",
+                "c": "end",
+            }
+        assert [is_sine(piece, frames) for piece, frames in zip(stretches(place.played()), (2, 1), strict=True)]
+
+    play(scenario())
+
+
+def test_one_who_leaves_while_the_player_is_begun_again_lets_the_next_play(place: Place) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine()
+        async with place.daemon(engine) as daemon, Client(daemon, unix=str(place.socket)) as client:
+            player = daemon.services.loudspeaker.player
+            begun_again = asyncio.Event()
+
+            async def slow() -> None:
+                begun_again.set()
+                await asyncio.Event().wait()
+
+            player.running = slow  # type: ignore[method-assign]
+            await client.speak("a", "abc", play="local")
+            await begun_again.wait()
+            del player.running
+            await client.speak("b", "ab", play="local")
+            await client.say("cancel", "a")
+            await client.until("context.done", times=2)
+            assert [client.heard[name].done["outcome"] for name in "ab"] == ["cancelled", "end"]
+
+    play(scenario())
