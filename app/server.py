@@ -52,6 +52,8 @@ class SpeakServer:
         self._connections: set[Connection] = set()
         self._checking: asyncio.Task[None] | None = None
         self._unix: Path | None = None
+        self._made: os.stat_result | None = None
+        """The socket's file as it was made; by now another may have the name."""
         self.port: int | None = None
         """The TCP port, once it is open."""
 
@@ -94,6 +96,7 @@ class SpeakServer:
                     raise
                 raise OSError(f"no socket can be made at '{unix}': {error.strerror or error}") from error
             self._unix = unix
+            self._made = await asyncio.to_thread(unix.stat)
             await self.guard_unix()
         self._checking = asyncio.ensure_future(self._check())
 
@@ -127,9 +130,9 @@ class SpeakServer:
         waiting = [asyncio.ensure_future(server.wait_closed()) for server in self._servers]
         if waiting:
             await asyncio.wait(waiting, timeout=_LINGER_S)
-        if self._unix is not None:
+        if self._unix is not None and self._made is not None:
             with contextlib.suppress(OSError):
-                await asyncio.to_thread(self._unix.unlink)
+                await asyncio.to_thread(_remove, self._unix, self._made)
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
@@ -255,3 +258,10 @@ def _clear(path: Path) -> None:
         raise OSError(f"another daemon listens on '{path}'; stop it, or set server.socket")
     finally:
         probe.close()
+
+
+def _remove(path: Path, made: os.stat_result) -> None:
+    """Remove a socket's file, unless it was removed already and a later daemon has made its own. Raises `OSError`."""
+    found = path.stat()
+    if os.path.samestat(found, made) and found.st_mtime_ns == made.st_mtime_ns:  # numbers of files are used again
+        path.unlink()

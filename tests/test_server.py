@@ -243,6 +243,21 @@ def test_the_unix_socket(tmp_path: Path) -> None:
     play(scenario())
 
 
+def test_a_later_daemons_socket_is_left_to_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        path = tmp_path / "speakd.sock"
+        config = settings(server={"socket": str(path)})
+        async with contextlib.AsyncExitStack() as later:
+            async with serving(config, ServedFakeEngine()):
+                path.unlink()  # a logout, or somebody who cleans up
+                daemon = await later.enter_async_context(serving(config, ServedFakeEngine()))
+            async with Client(daemon, unix=str(path)) as client:
+                await client.until("ready")
+        assert not path.exists()
+
+    play(scenario())
+
+
 def test_the_end_waits_for_what_is_being_spoken() -> None:
     async def scenario() -> None:
         engine = ServedFakeEngine(hold=True)
