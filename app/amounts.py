@@ -11,14 +11,29 @@ from typing import Final
 
 from app import numbers
 from app.lengths import is_length
-from app.measures import AMBIGUOUS_UNITS, LETTER_UNITS, SHORTENED_UNITS, UNIT, UNITS, measure, plural
+from app.measures import (
+    AMBIGUOUS_UNITS,
+    CLOSE_UNITS,
+    DOSES,
+    LETTER_UNITS,
+    SHORTENED_UNITS,
+    TIMES,
+    UNIT,
+    UNITS,
+    VOLUMES,
+    measure,
+    plural,
+)
 from app.rules import ARTICLE, NUMBER, SIGN, Match, Rule, alternatives, between
 
 _NEXT_PHRASE: Final = re.compile(r"\s+(?:[A-Z]|(?:the|a|this|my|our)\b|\d)")
+_EVERY: Final = {"d": "day"}
 _ONE_IN_FIVE: Final = re.compile(r"-\d")
-_NOUN: Final = re.compile(r" [a-z]")
-_EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head|seat|item|piece)"
-_PER: Final = f"(?:/(?P<per>{_EACH}|{UNIT}))?"
+_NOUN: Final = re.compile(r"\)? [a-z]")
+_EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head|seat|item|piece|mile|gallon|dose)"
+_PER: Final = f"(?:/(?P<per>{_EACH}|{UNIT})(?:/(?P<then>day|dose|min|week|hr?|d|s)(?![a-z]))?)?"
+_SECOND: Final = re.compile(rf"\d+(?:\.\d+)? ?(?P<unit>{UNIT}|days?|hours?|minutes?|seconds?)(?!\w)")
+"""The second of two measures with a slash between them."""
 _BIG: Final = "(?: (?P<scale>thousand|million|billion|trillion)(?= ))?"
 AFTER: Final = r"(?=[\s,;:!?)-]|$)"
 
@@ -26,6 +41,8 @@ AFTER: Final = r"(?=[\s,;:!?)-]|$)"
 def _is_word(found: Match) -> bool:
     """Whether what could be a unit goes on in the sentence: two in the morning, a two-in-one."""
     if found["gap"] == "-" and _ONE_IN_FIVE.match(found.string, found.end()):
+        return True
+    if found["gap"] and found["unit"] in CLOSE_UNITS:
         return True
     if found["gap"] != " " or found["unit"] not in LETTER_UNITS:
         return False
@@ -40,7 +57,18 @@ def _end(found: Match) -> str:
 
 
 def _per(found: Match) -> str:
-    return f" per {UNITS.get(found['per'], found['per'])}" if found["per"] else ""
+    return "".join(f" per {_EVERY.get(word, UNITS.get(word, word))}" for word in (found["per"], found["then"]) if word)
+
+
+def _slash(found: Match) -> str:
+    """Between two measures: so much in so much of something, or in so long; else two ways to say the same."""
+    second = _SECOND.match(found.string, found.end())
+    unit = second["unit"] if second else ""
+    if unit in TIMES or unit not in UNITS:
+        apart = found["unit"] not in TIMES
+    else:
+        apart = (unit in VOLUMES and found["unit"] in DOSES) or (unit == "km" and found["unit"] in VOLUMES)
+    return " per " if unit and apart else ", "
 
 
 def _measure(found: Match) -> str | None:
@@ -52,9 +80,8 @@ def _measure(found: Match) -> str | None:
     minus = "minus " if found["sign"] else ""
     scale = f" {found['scale']}" if found["scale"] else ""
     single = bool(ARTICLE.search(before) and after.strip()) or (found["gap"] == "-" and bool(_NOUN.match(after)))
-    return (
-        f"{minus}{measure(number, unit, scale=scale, single=single)}{per}{_end(found)}{', ' if found['slash'] else ''}"
-    )
+    slash = _slash(found) if found["slash"] else ""
+    return f"{minus}{measure(number, unit, scale=scale, single=single)}{per}{_end(found)}{slash}"
 
 
 def _measure_range(found: Match) -> str | None:
@@ -82,6 +109,9 @@ AMOUNT_RULES: Final[tuple[Rule, ...]] = (
         _measure,
     ),
     LONE_RATE_RULE,
-    Rule(rf"(?<=[a-z])/(?P<unit>{UNIT})(?!\w)(?:\.{AFTER})?", lambda f: f" per {UNITS[f['unit']]}{_end(f)}"),
-    Rule(rf"(?<=[a-z])/(?={_EACH}\b)", " per "),
+    Rule(
+        rf"(?:(?<=[a-z])|(?<=\d)(?=/(?:min|sec|hr|wk|mo|yr)))/(?P<unit>{UNIT})(?!\w)(?:\.{AFTER})?",
+        lambda f: f" per {UNITS[f['unit']]}{_end(f)}",
+    ),
+    Rule(rf"(?<=[a-z\d])/(?={_EACH}\b)", " per "),
 )

@@ -16,7 +16,7 @@ from app.abbreviations import ANYWHERE, BEFORE_NUMBER, DAYS, DOTTED, MONTHS, TIT
 from app.amounts import AFTER, AMOUNT_RULES, LONE_RATE_RULE
 from app.clock import CLOCK_RULES
 from app.dates import DATE_RULES, DAY_NAME_RULES, DECADE_RULES, NAME_RANGES, SHORT_YEAR_RULES
-from app.lengths import AREA_RULE, FRACTION_RULES, LENGTH_RULES
+from app.lengths import AREA_RULE, FRACTION_RULES, LENGTH_RULES, SIDES_RULE
 from app.measures import SCALES, UNIT, UNITS, measure, plural
 from app.places import HEADING_RULES, PLACE_RULES
 from app.prices import CONTINENTAL_RULE, PRICE_RULES
@@ -77,6 +77,12 @@ def _degrees(found: Match) -> str | None:
         return None
     unit = "\u00b0" + found["scale"]
     return f"{'minus ' if found['sign'] else ''}{measure(number, unit)}"
+
+
+def _every(found: Match) -> str:
+    """`q6h` on a prescription as every six hours."""
+    high = f" to {numbers.cardinal(found['high'])}" if found["high"] else ""
+    return f"every {numbers.cardinal(found['low'])}{high} hours"
 
 
 def _amps(found: Match) -> str:
@@ -204,6 +210,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<=\dst|\dnd|\drd|\dth)[-\u2013](?=\d)", " to "),
     Rule(r"\b401\(?k\)?(?!\w)", "four oh one k"),
     Rule(r"(?<=%)[-\u2013](?=\d)", " to "),
+    SIDES_RULE,
     AREA_RULE,
     Rule(r"(?<=\d) ?[x\u00d7] ?(?=10(?:\^| to the))", " times "),
     Rule(r"(?<=\dx)[-\u2013](?=\d{1,6}x)", " to "),
@@ -215,6 +222,8 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(rf"(?<![\w.])(?P<number>{_FACTOR})\.x(?!\w)", lambda f: f"{numbers.decimal(f['number'])} point x"),
     Rule(r"(?<=[A-Za-z])\d{4}(?!\d)", lambda f: f" {numbers.paired(f.group())}"),
+    Rule(r"\b[qQ](?P<low>\d{1,2})(?:[-\u2013](?P<high>\d{1,2}))?[hH](?:rs?)?\b", _every),
+    Rule(r"(?<=\d)[ -]?y/o\b", " year old"),
     *AMOUNT_RULES,
     Rule(rf"(?<![\w.])(?P<number>{NUMBER})[eE](?P<power>[+-]?\d{{1,3}})(?!\w)", _scientific),
     Rule(rf"(?<![\w.])(?P<number>{NUMBER})(?P<scale>k|M|bn)(?!\w)", _scaled),
@@ -257,6 +266,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"\b(?P<word>{_VOLUMES})\. (?=I\b)", _before_number),
     *ROMAN_RULES,
     Rule(rf"\b(?P<word>{alternatives(DOTTED)})(?:\.(?!\w)|(?![\w.]))", _short(DOTTED), any_case=True),
+    Rule(r"\b(?:[a-z]\.){2,8}(?!\w)", lambda f: _initials(f).upper()),
     Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in TITLES)})\.(?= ?[A-Z\d])", _short(TITLES)),
     Rule(rf"\b(?P<word>{alternatives(_OF_COUPLES)})\.(?= (?:and|&) [A-Z])", _short(TITLES)),
     Rule(

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from app import numbers
-from app.measures import DIMENSIONS, UNIT, UNITS, measure, plural
+from app.measures import DIMENSIONS, UNIT, UNITS, VOLUMES, WEIGHTS, measure, plural
 from app.rules import ARTICLE, Match, Rule, alternatives, between
 
 _DIMENSION: Final = re.compile(rf" (?:{alternatives(DIMENSIONS)})\b")
@@ -26,6 +26,7 @@ _QUOTES: Final = re.compile('"[0-9]+"|(?<![0-9])["\u201c\u201d]')
 """Numbers in quotes, and single marks; those behind a digit may be inches themselves."""
 _PRODUCT_FOLLOWS: Final = re.compile(r" (?:=|equals\b|is\b)")
 _SUM_BEFORE: Final = re.compile(r"(?:[=+\u2212\u00f7] ?|\b(?:[Ww]hat is|[Ww]hat['\u2019]s|[Cc]alculate|[Cc]ompute) )\Z")
+_NOUN: Final = re.compile(" [a-z]")
 _PART: Final = r"(?:\d{1,3}[ -])?\d{1,2}/\d{1,2}"
 
 
@@ -77,9 +78,23 @@ def _inch_fraction(found: Match) -> str | None:
     return f"{found['number']} inch{'es' if re.search('[ -]', found['number']) else ''}"
 
 
+def _is_product(found: Match) -> bool:
+    """Whether the words around speak of a sum."""
+    return bool(_PRODUCT_FOLLOWS.match(found.string, found.end()) or _SUM_BEFORE.search(found.string, 0, found.start()))
+
+
+def _sides(found: Match) -> str:
+    """Three sides or more: so long by so wide by so high."""
+    by = " times " if _is_product(found) else " by "
+    unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
+    return by.join(map(numbers.plain, re.findall(_SIDE, found["sides"]))) + unit
+
+
 def _area(found: Match) -> str:
-    counted = _PRODUCT_FOLLOWS.match(found.string, found.end()) or _SUM_BEFORE.search(found.string, 0, found.start())
-    small = found["gap"] and (counted or len(found["low"] + found["high"]) < 4)
+    if found["unit"] in WEIGHTS or found["unit"] in VOLUMES:
+        single = bool(_NOUN.match(found.string, found.end()))
+        return f"{numbers.plain(found['low'])} times {measure(found['high'], found['unit'], single=single)}"
+    small = found["gap"] and (_is_product(found) or len(found["low"] + found["high"]) < 4)
     unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
     by = "times" if small and not unit else "by"
     return f"{numbers.plain(found['low'])} {by} {numbers.plain(found['high'])}{unit}"
@@ -109,6 +124,11 @@ LENGTH_RULES: Final[tuple[Rule, ...]] = (
         rf"(?<![\w.])(?:(?P<low>{_SIDE})[-\u2013])?(?P<number>{_SIDE})(?:\"|\u201d|\u2033)(?= ?[A-Za-z,.;)]|$)",
         _inches,
     ),
+)
+SIDES_RULE: Final = Rule(
+    rf"(?<![\w.])(?P<sides>{_SIDE}(?: ?[x\u00d7] ?{_SIDE}){{2,4}})"
+    rf"(?: ?(?P<unit>{UNIT}))?(?!\w|\.\d|\^| to the| ?[x\u00d7])",
+    _sides,
 )
 AREA_RULE: Final = Rule(
     rf"(?<![\w.])(?P<low>{_SIDE})(?P<gap> ?)[x\u00d7](?P=gap)(?P<high>{_SIDE})"

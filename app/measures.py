@@ -49,17 +49,25 @@ UNITS: Final = {
     "Ah": "amp hour", "c.": "cup", "m/s^2": "meter per second squared", "kg/m^3": "kilogram per cubic meter",
     "m^2": "square meter",
     "km^2": "square kilometer", "cm^2": "square centimeter", "m^3": "cubic meter", "cm^3": "cubic centimeter",
+    "mcg": "microgram", "dl": "deciliter", "dL": "deciliter", "mmol": "millimole", "mEq": "milliequivalent",
+    "IU": "international unit", "inHg": "inches of mercury", "pp": "percentage point",
+    "in\u00b2": "square inch", "sq in": "square inch", "sq. in": "square inch", "sq yd": "square yard",
+    "sq. yd": "square yard", "cu in": "cubic inch", "cu. in": "cubic inch", "cu yd": "cubic yard",
+    "cu. yd": "cubic yard", "ft-lb": "foot pound", "ft-lbs": "foot pound", "lb-ft": "pound foot",
+    "N\u00b7m": "newton meter", "N\u22c5m": "newton meter", "eV": "electron volt", "keV": "kilo electron volt",
+    "MeV": "mega electron volt", "GeV": "giga electron volt", "TeV": "tera electron volt", "Mbit": "megabit",
+    "Gbit": "gigabit", "nF": "nanofarad", "\u00b5F": "microfarad", "\u03bcF": "microfarad",
 }  # fmt: skip
 UNIT: Final = alternatives(UNITS)
 """Any of them, as an expression."""
 _IRREGULAR: Final = {"foot": "feet", "inch": "inches"}
 _UNCHANGED: Final = frozenset({
     "hertz", "kilohertz", "megahertz", "gigahertz", "percent", "per mille", "horsepower", "P S I", "R P M", "kelvin",
-    "dozen", "millimeters of mercury",
+    "dozen", "millimeters of mercury", "inches of mercury",
 })  # fmt: skip
 AMBIGUOUS_UNITS: Final = frozenset({
     "in", "t", "us", "bar", "ha", "ac", "pt", "s", "m", "h", "g", "l", "N", "J", "V", "W", "L", "min",
-    "sec", "cal", "gal", "ms", "mi", "c.",
+    "sec", "cal", "gal", "ms", "mi", "c.", "pp",
 })  # fmt: skip
 """Also words or letters: taken as units only close behind a number, and never before a capital."""
 SHORTENED_UNITS: Final = frozenset({
@@ -67,9 +75,16 @@ SHORTENED_UNITS: Final = frozenset({
     "yr", "yrs", "wk", "wks", "mo", "mos", "cal", "sq ft", "yds",
     "gals", "qt", "qts", "tsps", "Tsp", "tbsps", "Tbsp", "doz", "pkg", "pkgs", "sq. ft", "sq mi", "sq. mi", "cu ft",
     "cu. ft",
-    "fl oz", "fl. oz", "c.",
+    "fl oz", "fl. oz", "c.", "sq in", "sq. in", "sq yd", "sq. yd", "cu in", "cu. in", "cu yd", "cu. yd",
 })  # fmt: skip
 """Written with a dot by some people; behind other units a dot is the sentence's."""
+TIMES: Final = frozenset({"s", "sec", "min", "mins", "h", "hr", "hrs", "d", "day", "days", "wk", "week"})
+VOLUMES: Final = frozenset({"l", "L", "ml", "mL", "dl", "dL", "cl", "fl oz", "fl. oz", "gal"})
+WEIGHTS: Final = frozenset({"g", "kg", "mg", "mcg", "oz", "lb", "lbs"})
+DOSES: Final = frozenset({"g", "mg", "mcg", "\u00b5g", "\u03bcg", "IU", "mmol", "mEq"})
+"""What is given in so much of a fluid; ounces before milliliters are the same, said twice."""
+CLOSE_UNITS: Final = frozenset({"pp"})
+"""Behind a space these are something else: 240 pp. are pages."""
 LETTER_UNITS: Final = frozenset({"in", "us", "t"})
 """Behind a space these are units only where the phrase ends."""
 DIMENSIONS: Final = frozenset({"wide", "long", "tall", "deep", "thick", "high", "across"})

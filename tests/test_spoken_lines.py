@@ -9,8 +9,10 @@ from app.spans import SpannedText
 from app.word_pieces import certain_length
 from tests.spoken_answers import ANSWERS
 from tests.spoken_lines import LINES
+from tests.spoken_texts import TEXTS
 
-CASES = [(written, spoken) for table in (*LINES.values(), *ANSWERS.values()) for written, spoken in table.items()]
+TABLES = (*LINES.values(), *ANSWERS.values(), *TEXTS.values())
+CASES = [(written, spoken) for table in TABLES for written, spoken in table.items()]
 
 
 def read(written: str) -> str:
