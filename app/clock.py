@@ -47,6 +47,29 @@ def _zone(found: Match) -> str:
     return f" UTC {'plus' if found['side'] == '+' else 'minus'} {numbers.cardinal(str(int(found['ahead'])))}{part}"
 
 
+def _moment(found: Match) -> str:
+    """`4:03.22` as four oh three point two two, `1:02:03.5` with its hours."""
+    parts = [numbers.cardinal(str(int(part))) for part in (found["hours"], found["minutes"]) if part]
+    seconds = found["seconds"]
+    parts.append("zero zero" if seconds == "00" else numbers.short_year(seconds))
+    return f"{' '.join(parts)} point {numbers.spelled(found['part'])}"
+
+
+def _run(found: Match) -> str | None:
+    """`in 38:42`: minutes and seconds that are no hour, unless they are shares of a hundred."""
+    minutes, seconds = found["minutes"], found["seconds"]
+    if int(minutes) + int(seconds) == _SHARES:
+        return None
+    return f"{numbers.cardinal(minutes)} {'minutes' if seconds == '00' else numbers.short_year(seconds)}"
+
+
+def _service_time(found: Match) -> str:
+    """`0730 hrs` as zero seven thirty hours."""
+    hour, minute = found["hour"], found["minute"]
+    first = numbers.spelled(hour) if hour[0] == "0" else numbers.cardinal(hour)
+    return f"{first} {'hundred' if minute == '00' else numbers.short_year(minute)} hours"
+
+
 def _amount(number: str, unit: str) -> str:
     return f"{numbers.cardinal(number)} {unit}{'' if number == '1' else 's'}"
 
@@ -75,8 +98,28 @@ def _hours(found: Match) -> str:
     return f"{numbers.cardinal(found['low'])} to {numbers.cardinal(found['high'])} {found['half'].upper()}M"
 
 
+_SHARES: Final = 100
 CLOCK_RULES: Final[tuple[Rule, ...]] = (
     Rule(_ZONE, _zone),
+    Rule(
+        r"(?<=\d:\d\d) ?(?P<side>[+-])(?P<ahead>[01]\d)(?P<part>00|30|45)(?P<utc>(?!)x)?(?![\w:]|[.,]\d)",
+        _zone,
+    ),
+    Rule(
+        r"(?<![\w.:])(?:(?P<hours>\d{1,2}):(?=\d\d:))?(?P<minutes>\d{1,2}):(?P<seconds>[0-5]\d)\.(?P<part>\d{1,3})(?!\w)",
+        _moment,
+    ),
+    Rule(
+        r"(?<![\w.:])(?:(?<=\bin )|(?<=\bof )|(?<=\bat )|(?<=\btook )|(?<=\blasted )|(?<=[Tt]ime )|(?<=[Tt]ime: ))"
+        r"(?P<minutes>2[5-9]|[3-9]\d):(?P<seconds>[0-5]\d)(?![\w:]|\.\d)",
+        _run,
+    ),
+    Rule(
+        r"(?<![\w.,:])(?:(?=0)|(?<=\b[aA]t )|(?<=\b[bB]y ))"
+        r"(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d) ?(?:hours|hrs?)\b",
+        _service_time,
+    ),
+    Rule(r"\bM[-\u2013]F\b", "Monday to Friday"),
     Rule(
         r"(?<![\w.,:])\d{1,4} ?[dhm](?:(?:in|r|rs|ins)\b)?(?: ?\d{1,3} ?[hms](?:(?:in|ins|r|rs|ec|ecs)\b)?)+(?!\w)",
         _duration,

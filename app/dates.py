@@ -149,12 +149,17 @@ DATE_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         rf"(?=[\dMTWFS])(?:{_ON_DATE}|(?P<weekday>\b(?:{_FULL_DAY})\.?,? \(?))"
         r"(?P<month>0?[1-9]|1[0-2])/(?P<day>0?[1-9]|[12]\d|3[01])"
-        r"(?![\w/-]|[.,]\d)(?=[.,;:!?)]|\s*$| (?:at|from|we|you|I)\b)",
+        r"(?![\w/-]|[.,]\d)(?=[.,;:!?)]|\s*$| (?:at|from|we|you|I)\b| ?@)",
         _month_slash_day,
     ),
     Rule(
         rf"(?=\d)(?:{_AROUND_DATE})(?P<month>0?[1-9]|1[0-2])/(?P<day>1[345789]|2[1-9]|3[01])(?![\w/-]|[.,]\d| of\b)",
         _month_slash_day,
+    ),
+    Rule(
+        rf"(?=\d)(?:{_AROUND_DATE})(?P<month>0?[1-9]|1[0-2])/(?P<day>0?[1-9]|[12]\d|3[01]) ?[-\u2013] ?"
+        r"(?P<to>0?[1-9]|1[0-2])/(?P<last>1[345789]|2[1-9]|3[01])(?![\w/-]|[.,]\d| of\b)",
+        lambda f: f"{_month_slash_day(f)} to {_named(int(f['to']), f['last'], None)}",
     ),
     Rule(
         rf"(?=\d){_BEFORE_DATE}(?P<month>0?[2-9]|1[0-2])/(?P<day>0?1)(?![\w/-]|[.,]\d| of\b)",
@@ -204,6 +209,10 @@ DECADE_RULES: Final[tuple[Rule, ...]] = (
         rf"(?=[\d'\u2018\u2019])(?:(?<!\w)(?P<number>(?:1[1-9]|20)\d0)|(?:{_OF_LIFE}|(?<=mid-)|(?<!\w){_APOSTROPHE})(?P<short>00|[2-9]0))"
         rf"{_APOSTROPHE}?s\b",
         _decade,
+    ),
+    Rule(
+        rf"(?=\d)(?:{_OF_LIFE}|(?<=mid-))(?P<number>[1-9]00)s\b",
+        lambda f: numbers.plural(numbers.cardinal(f["number"]).removeprefix("one ")),
     ),
     Rule(r"(?<=ties )(?P<and>and|or|to) (?P<the>the )?(?P<short>[2-9]0)s\b", _next_decade),
 )

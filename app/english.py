@@ -13,15 +13,16 @@ from typing import Final
 
 from app import numbers
 from app.abbreviations import ANYWHERE, BEFORE_NUMBER, DAYS, DOTTED, MONTHS, TITLES
-from app.amounts import AFTER, AMOUNT_RULES, LONE_RATE_RULE
+from app.amounts import AMOUNT_RULES, LONE_RATE_RULE
 from app.clock import CLOCK_RULES
 from app.dates import DATE_RULES, DAY_NAME_RULES, DECADE_RULES, NAME_RANGES, SHORT_YEAR_RULES
 from app.lengths import AREA_RULE, FRACTION_RULES, LENGTH_RULES, SIDES_RULE
-from app.measures import SCALES, UNIT, UNITS, measure, plural
+from app.measures import SCALES, measure
+from app.parts import PART_RULES
 from app.places import HEADING_RULES, PLACE_RULES
 from app.prices import CONTINENTAL_RULE, PRICE_RULES
 from app.roman import ROMAN_RULES
-from app.rules import ARTICLE, NUMBER, SIGN, Match, Rule, alternatives, between, cased, kept_dot
+from app.rules import NUMBER, SIGN, Match, Rule, alternatives, between, cased, kept_dot
 from app.telephone import PHONE_RULES
 
 
@@ -36,37 +37,6 @@ def _version(found: Match) -> str:
     parts = found["version"].split(".")
     word = "version " if found["mark"] else ""
     return word + " point ".join(numbers.cardinal(part) for part in parts)
-
-
-def _mixed(found: Match) -> str:
-    part = numbers.fraction(found["top"], found["bottom"])
-    part = part.replace("one half", "a half").replace("one quarter", "a quarter")
-    unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
-    return f"{numbers.cardinal(found['whole'])} and {part}{unit}"
-
-
-def _fraction(found: Match) -> str:
-    top, bottom = found["top"], found["bottom"]
-    score = (
-        int(top) > 1 and bottom in {"10", "100"} and not found["unit"] and not _PART_OF.match(found.string, found.end())
-    )
-    if top == bottom or score or _STARS.match(found.string, found.end()):
-        return f"{numbers.cardinal(top)} out of {numbers.cardinal(bottom)}"
-    if int(top) > int(bottom) > _FINEST:
-        return f"{numbers.cardinal(top)} over {numbers.cardinal(bottom)}" + (
-            f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
-        )
-    unit = ""
-    if found["unit"]:
-        unit = f" {UNITS[found['unit']] if int(bottom) <= 100 else plural(UNITS[found['unit']])}"
-    spoken = numbers.fraction(top, bottom)
-    if ARTICLE.search(found.string[: found.start()]):
-        spoken = spoken.removeprefix("one ")
-    return f"{spoken}{unit}"
-
-
-def _out_of(found: Match) -> str:
-    return f"{numbers.decimal(found['top'])} out of {numbers.cardinal(found['bottom'])}"
 
 
 def _degrees(found: Match) -> str | None:
@@ -145,10 +115,6 @@ _PAIRS: Final = {
     "&&": "and",
 }  # fmt: skip
 """Signs typed as two."""
-_PART_OF: Final = re.compile(r"[ -](?:of|mile|miles|inch|inches|cup|second|seconds)\b")
-_STARS: Final = re.compile(r" stars?\b")
-_FINEST: Final = 16
-"""Nobody counts in smaller parts than sixteenths beyond a whole: 120/80 is a blood pressure."""
 _BARE_TITLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Mt", "Lt", "Sgt", "Capt")
 """In Britain these have no dot."""
 _OF_COUPLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "Rev")
@@ -159,7 +125,6 @@ _VOLUMES: Final = alternatives(word for name in ("vol", "ch", "op") for word in 
 _FACTOR: Final = r"\d{1,6}(?:\.\d{1,3})?"
 _OF_EQUATION: Final = r"[\^\u00b2\u00b3]| ?[+=<>\u2212\u2264\u2265]| minus \d"
 """Behind an x that is an unknown, not a factor."""
-_OUT_OF: Final = "5|10|100"
 _AT_DEGREES: Final = re.compile(
     r"\b(?:[Hh]ighs? of|[Ll]ows? of|at|around|about|above|below|under|over|near|[Ii]t['\u2019]s) $"
 )
@@ -187,23 +152,17 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![\w.])(?P<mark>[vV]\.? ?)?(?P<version>\d{1,5}(?:\.\d{1,5}){2,5})(?!\w)", _version),
     Rule(r"(?<![\w.])(?!V\d+(?![.\d]))(?P<mark>[vV]\.?)(?P<version>\d{1,5}(?:\.\d{1,5})?)(?!\w)", _version),
     *FRACTION_RULES,
-    Rule(
-        r"(?<![\w./])(?P<whole>\d{1,9})[ -](?P<top>\d{1,2})/(?P<bottom>\d{1,3})"
-        rf"(?: ?(?P<unit>{UNIT}))?(?![\w/])",
-        _mixed,
-    ),
-    Rule(
-        r"(?<![\w./])(?P<top>\d{1,4})[/\u2044](?P<bottom>\d{1,4})(?:rds?\b|ths?\b)?"
-        rf"(?: (?P<unit>{UNIT})\.?{AFTER})?(?![\w/])",
-        _fraction,
-    ),
-    Rule(rf"(?<![\w.])(?P<top>\d{{1,3}}\.\d)/(?P<bottom>{_OUT_OF})(?![\w./])", _out_of),
+    *PART_RULES,
     *LENGTH_RULES,
     Rule(r"\u00b0(?= ?[-\u2013] ?\d{1,3} ?\u00b0)", ""),
     Rule(rf"{SIGN}(?<![\w.,])(?P<number>\d{{1,3}}(?:\.\d)?)(?P<gap> ?)(?P<scale>[CF])(?!\w|['\u2019-])", _degrees),
     Rule(r"(?<![\w.])(?P<number>\d{1,4}\.\d{1,2}) ?A(?![\w'\u2019-])", _amps),
     Rule(r"(?<![\w.,])(?P<number>10{1,2}|1,?000|10,?000|100,?000)s (?=of\b)", _crowd),
     Rule(r"(?<![\w.,])(?P<tens>\d{1,2})-?(?P<end>ers?|ish)\b", _named),
+    Rule(
+        r"(?:(?<=[A-Za-z])(?P<of>-)|(?<![\w.,-])(?=7\d7)|(?<=\b[1-9])(?P<by>[x\u00d7]))(?P<number>\d{1,3})s\b(?![\u2019'])",
+        lambda f: f"{' by ' if f['by'] else ' ' if f['of'] else ''}{numbers.plural(numbers.paired(f['number']))}",
+    ),
     Rule(r"(?<![\w.,])(?P<lines>\d{3,4})(?P<way>[pi])(?!\w)", lambda f: f"{numbers.paired(f['lines'])} {f['way']}"),
     Rule(r"\bT-(?=\d+ (?:second|minute|hour|day)s?\b)", "T minus "),
     Rule(r"(?<=\d) - (?=\d+(?:\.\d+)? ?=)", " minus "),

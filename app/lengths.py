@@ -90,6 +90,12 @@ def _sides(found: Match) -> str:
     return by.join(map(numbers.plain, re.findall(_SIDE, found["sides"]))) + unit
 
 
+def _exact_height(found: Match) -> str:
+    part = numbers.fraction(found["top"], found["bottom"]).replace("one half", "a half")
+    part = part.replace("one quarter", "a quarter")
+    return f"{numbers.cardinal(found['feet'])} feet {numbers.cardinal(found['inches'])} and {part}"
+
+
 def _area(found: Match) -> str:
     if found["unit"] in WEIGHTS or found["unit"] in VOLUMES:
         single = bool(_NOUN.match(found.string, found.end()))
@@ -101,6 +107,11 @@ def _area(found: Match) -> str:
 
 
 FRACTION_RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        rf"(?<![\w.])(?P<feet>\d{{1,2}}){_FOOT_MARK} ?(?P<inches>\d{{1,2}})[ -]"
+        rf"(?P<top>\d)/(?P<bottom>\d\d?){_INCH_MARK}",
+        _exact_height,
+    ),
     Rule(rf"(?<![\w./])(?P<number>{_PART}){_INCH_MARK}(?= ?[\w,.;)]|$)", _inch_fraction),
 )
 """Tried before fractions are words."""

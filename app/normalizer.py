@@ -26,9 +26,11 @@ _NEEDED: Final = re.compile(
 )
 _VULGAR: Final = {
     "\u00bd": "1/2", "\u2153": "1/3", "\u2154": "2/3", "\u00bc": "1/4", "\u00be": "3/4", "\u2155": "1/5",
+    "\u2156": "2/5", "\u2157": "3/5", "\u2158": "4/5", "\u2159": "1/6", "\u215a": "5/6", "\u2152": "1/10",
     "\u215b": "1/8", "\u215c": "3/8", "\u215d": "5/8", "\u215e": "7/8",
 }  # fmt: skip
-_VULGAR_SIGN: Final = re.compile(rf"(?P<whole>\d)? ?(?P<sign>[{''.join(_VULGAR)}])")
+_VULGAR_SIGN: Final = re.compile(rf"(?:(?P<whole>\d)|(?P<slash>(?<=[a-z])/))? ?(?P<sign>[{''.join(_VULGAR)}])")
+"""With the number before it, or the slash between a measure and another."""
 _TYPED_DEGREE: Final = re.compile("(?<=\\d)[\u00ba\u02da]|(?<=\\d )[\u00ba\u02da](?=[CF])")
 """Signs that look like the one for degrees and lie nearer on some keyboards."""
 _RAISED: Final = re.compile("[\u207b\u207a]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+")
@@ -50,9 +52,7 @@ def normalize(text: SpannedText) -> SpannedText:
         return _closed_up(text)
     from app.english import DIGIT_RULES, RULES
 
-    text = text.sub(_TYPED_DEGREE, "\u00b0").sub(
-        _VULGAR_SIGN, lambda found: f"{found['whole'] or ''} {_VULGAR[found['sign']]}"
-    )
+    text = text.sub(_TYPED_DEGREE, "\u00b0").sub(_VULGAR_SIGN, _part)
     text = text.sub(_RAISED, _power).sub(_LOWERED, lambda found: found.group().translate(_LOWERED_DIGITS))
     for rule in (*(DIGIT_RULES if _DIGIT.search(text.text) else ()), *RULES):
         text = text.sub(rule.pattern, rule.spoken)
@@ -62,6 +62,11 @@ def normalize(text: SpannedText) -> SpannedText:
 def _closed_up(text: SpannedText) -> SpannedText:
     """Without double spaces and spaces before marks: in every text, so that a sentence reads the same in parts."""
     return text.sub(_GAPS, " ").sub(_BEFORE_MARK, "")
+
+
+def _part(found: re.Match[str]) -> str:
+    """A fraction that is one character."""
+    return f"{',' if found['slash'] else ''}{found['whole'] or ''} {_VULGAR[found['sign']]}"
 
 
 def _power(found: re.Match[str]) -> str | None:

@@ -99,8 +99,12 @@ def decade(number: str) -> str:
     """`1990` as nineteen nineties, `80` as eighties, `00` as two thousands."""
     if number == "00":
         number = "2000"
-    words = year(number)
-    return words[:-1] + "ies" if words.endswith("y") else words + "s"
+    return plural(year(number))
+
+
+def plural(words: str) -> str:
+    """More than one of a number: twenties, sixteens, sixes."""
+    return words[:-1] + "ies" if words.endswith("y") else words + ("es" if words.endswith("x") else "s")
 
 
 def short_year(digits: str) -> str:

@@ -74,6 +74,14 @@ def _point(found: Match) -> str:
     return f"{found['before']} {_COMPASS[found['point']]}"
 
 
+def _coordinate(found: Match) -> str:
+    """`40\u00b026\u203246\u2033N` as forty degrees twenty six minutes forty six seconds north."""
+    names = ("degrees", "minutes", "seconds")
+    parts = zip((found["degrees"], found["minutes"], found["seconds"]), names, strict=True)
+    spoken = " ".join(f"{numbers.decimal(part)} {name}" for part, name in parts if part)
+    return f"{spoken} {_COMPASS[found['point']]}" if found["point"] else spoken
+
+
 _POINT_OF_STREET: Final = Rule(
     r"(?=[NSEW])(?:\A|(?<=\d )|(?<=\b[Oo]n )|(?<=\bonto )|(?<=\balong )|(?<=\b[Aa]t )|(?<=\bto )|(?<=\bfrom )"
     r"|(?<=\band ))"
@@ -86,6 +94,11 @@ PLACE_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         rf"(?<=\d)(?P<unit> ?(?:km|mi|miles|kilometers))\.? (?P<point>{_POINT}) (?=of\b)",
         lambda f: f"{f['unit']} {_COMPASS[f['point']]} ",
+    ),
+    Rule(
+        r"(?<![\w.])(?P<degrees>\d{1,3})\u00b0 ?(?P<minutes>[0-5]?\d(?:\.\d{1,4})?)['\u2019\u2032]"
+        r"(?: ?(?P<seconds>[0-5]?\d(?:\.\d{1,4})?)(?:[\"\u201d\u2033]|''))?(?: ?(?P<point>[NSEW])\b)?",
+        _coordinate,
     ),
     Rule(r"(?<=\d)\s?\u00b0\s?(?P<point>[NSEW])\b", lambda f: f" degrees {_COMPASS[f['point']]}"),
     Rule(r", ?(?P<state>[A-Z]{2}) (?P<zip>\d{5})(?:-(?P<more>\d{4}))?(?![\w-]|[.,]\d)", _postal),

@@ -36,4 +36,40 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         ),
         "2 sq. in. of it at 10 ft-lbs": "two square inches of it at ten foot pounds",
     },
+    "pairs with a slash": {
+        "1/4-1/2 tsp, 1/2\u20131 cup, \u2156 cup and 150 ml/\u00bc pint": (
+            "one quarter to one half teaspoon, one half to one cup, two fifths cup and one hundred fifty milliliters, "
+            "one quarter pint"
+        ),
+        "Step 1/5: mix. PART 2/3 of it.": "Step one of five: mix. PART two of three of it.",
+        "A 4/4 beat, then 3/4 time, then in 6/8, in 3/4 of cases": (
+            "A four four beat, then three four time, then in six eight, in three quarters of cases"
+        ),
+        "the 80/20 rule, a BP of 60/40, the 2019/20 season": (
+            "the eighty twenty rule, a BP of sixty over forty, the twenty nineteen to twenty season"
+        ),
+        "India 287/4": "India two hundred eighty seven over four",
+        "on 12/24-12/26, Tue 3/12 @ 10:00": (
+            "on December twenty fourth to December twenty sixth, Tuesday, March twelfth at ten o'clock"
+        ),
+    },
+    "clocks and plurals": {
+        "a 4:03.22 mile, 1:02:03.5 in all, 10K in 38:42, a ratio of 60:40": (
+            "a four oh three point two two mile, one two oh three point five in all, ten K in thirty eight forty two, "
+            "a ratio of sixty to forty"
+        ),
+        "at 0700 hrs, at 1430 hours, 1400 hrs of work": (
+            "at zero seven hundred hours, at fourteen thirty hours, one thousand four hundred hours of work"
+        ),
+        "09:15:02 +0100, and 8-5, M-F": (
+            "nine fifteen and two seconds UTC plus one, and eight to five, Monday to Friday"
+        ),
+        "U-21s, F-16s, 2x4s and two 747s in the low 100s": (
+            "U twenty ones, F sixteens, two by fours and two seven forty sevens in the low hundreds"
+        ),
+        "40\u00b026\u203246\u2033N or 40\u00b0 26.7'": (
+            "forty degrees twenty six minutes forty six seconds north or forty degrees twenty six point seven minutes"
+        ),
+        "He is 5'9\u00bd\" tall.": "He is five feet nine and a half tall.",
+    },
 }
