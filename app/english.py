@@ -23,7 +23,7 @@ from app.places import HEADING_RULES, PLACE_RULES
 from app.prices import CONTINENTAL_RULE, PRICE_RULES
 from app.roman import ROMAN_RULES
 from app.rules import NUMBER, SIGN, Match, Rule, alternatives, between, cased, kept_dot
-from app.telephone import PHONE_RULES
+from app.telephone import CODE_RULES, PHONE_RULES, SERIAL_RULE
 
 
 def _range(found: Match) -> str | None:
@@ -97,6 +97,11 @@ def _short(table: dict[str, str]) -> Callable[[Match], str]:
     return spoken
 
 
+def _dotted(found: Match) -> str | None:
+    """A dot within a name, as in `beta.3`."""
+    return None if found["word"].lower() in _SHORT_FORMS else f"{found['word']} dot "
+
+
 def _initials(found: Match) -> str:
     return found.group().replace(".", "") + kept_dot(found)
 
@@ -131,6 +136,13 @@ _AT_DEGREES: Final = re.compile(
 _LAST_ROW: Final = 60
 """Of seats in an aeroplane, which are numbered like degrees: "go to 14C"."""
 
+_SHORT_FORMS: Final = frozenset((*ANYWHERE, *BEFORE_NUMBER, *DAYS, *MONTHS, *TITLES))
+_JOINING: Final = (
+    "and|but|or|so|yet|as|if|in|is|it|he|she|we|they|you|not|no|oh|um|uh|the|an?|to|for|of|on|at|by|with|which|who|that"
+    "|this|then|when|also|all|now|well|yes|like|my|his|her|our|from|just|only"
+)
+"""Behind a dash these go on with the sentence; other short words are options of a command."""
+
 _WITHIN: Final = Rule(r"\bw/in\b", "within")
 DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"\b24/7\b", "twenty four seven"),
@@ -139,6 +151,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     _WITHIN,
     Rule(r"(?<!\d )(?<![\w.])(?P<m>[Mm])in\. (?=\d)", lambda f: f"{f['m']}inimum "),
     Rule(r"(?<![\w/.])20/20(?! ?[\w/%])|(?<![\w/.])20/20(?= (?:vision|hindsight)\b)", "twenty twenty"),
+    *CODE_RULES,
     CONTINENTAL_RULE,
     *PLACE_RULES,
     *DATE_RULES,
@@ -198,6 +211,8 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![\w.,)])[-\u2212](?=\.?\d)", "minus "),
     Rule(rf"(?<![\w.]){NUMBER}(?!\w|[.,]\d)", lambda f: numbers.plain(f.group())),
     Rule(r"(?<!\w)\.\d{1,15}(?!\w)", lambda f: numbers.decimal(f.group())),
+    SERIAL_RULE,
+    Rule(r"(?P<word>[A-Za-z]+)\.(?=\d)", _dotted),
     Rule(rf"{NUMBER}", lambda f: f" {numbers.plain(f.group())} "),
 )
 """Tried on text that holds a digit."""
@@ -208,9 +223,14 @@ RULES: Final[tuple[Rule, ...]] = (
     *HEADING_RULES,
     LONE_RATE_RULE,
     Rule(r"(?<!\w)\.(?=[A-Z]{2})|(?<!\S)\.(?=[a-z]{2})", "dot "),
+    Rule(r"(?<=[A-Za-z])<(?P<of>[A-Za-z_][\w?]*(?:, ?[A-Za-z_][\w?]*){0,3})>", lambda f: f" of {f['of']} "),
     Rule(rf"(?P<signs>{alternatives(_PAIRS)})", lambda f: f" {_PAIRS[f['signs']]} "),
     Rule(r"(?<!\S)--(?=[a-z]{2})", "dash dash "),
     Rule(r"(?<!\S)-(?=[A-HJ-Za-z](?:$|[\s.,;]))", "dash "),
+    Rule(rf"(?<=[\w.] )-(?!(?:{_JOINING})\b)(?=[a-z]{{2,5}}(?:$|[\s.,;]))", "dash "),
+    Rule(r"(?<=\w)~(?=[\da-z])", " tilde "),
+    Rule(r"(?<!\S)\^(?=[\da-z])", "caret "),
+    Rule(r"(?<!\S)[:;]-?[DPp](?=[\s.,!?]|$)", ""),
     Rule(r"(?<=[\w.])\u2013(?=\w)", "-"),
     Rule(r"(?<=\b[A-Z]):(?=\\)", " colon "),
     Rule(r"\bA[-\u2013]Z\b", "A to Z"),

@@ -85,9 +85,11 @@ def _is_product(found: Match) -> bool:
 
 def _sides(found: Match) -> str:
     """Three sides or more: so long by so wide by so high."""
-    by = " times " if _is_product(found) else " by "
+    sides = re.findall(_SIDE, found["sides"])
+    counted = _is_product(found) or (" " in found["sides"] and len("".join(sides)) == len(sides))
+    by = " times " if counted and not found["unit"] else " by "
     unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
-    return by.join(map(numbers.plain, re.findall(_SIDE, found["sides"]))) + unit
+    return by.join(map(numbers.plain, sides)) + unit
 
 
 def _exact_height(found: Match) -> str:

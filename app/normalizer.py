@@ -22,7 +22,7 @@ _NEEDED: Final = re.compile(
     r"|\b(?:Mr|Mrs|Ms|Dr|Prof|Mt|Lt|Sgt|Capt) (?:[A-Z]|and )|\bA-Z\b"
     r"|\b(?:St|Ave|Blvd|Rd|Pkwy|Hwy|Fwy)\b"  # perhaps a place
     r"|\b[NESW]?[NS][EW]\b|\b(?:[Hh]ead(?:ed|ing)?|[Ww]inds?:?|[Cc]ontinue|[Ff]acing|[Mm]oving) [NSEW]\b"
-    r"|\b[NSEW] [A-Z]|\b(?:vs|VS)\b|\bv\. [A-Z]|->"
+    r"|(?<!\S)[:;]-?[DPp]\b|\b[NSEW] [A-Z]|\b(?:vs|VS)\b|\bv\. [A-Z]|->"
 )
 _VULGAR: Final = {
     "\u00bd": "1/2", "\u2153": "1/3", "\u2154": "2/3", "\u00bc": "1/4", "\u00be": "3/4", "\u2155": "1/5",

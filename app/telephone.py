@@ -30,6 +30,29 @@ def _local(found: Match) -> str | None:
     return _grouped(found) if sum(map(str.isdecimal, found.group())) >= _LEAST_LOCAL else None
 
 
+def _each(code: str) -> str:
+    """Character by character; letters as capitals, which are spelled."""
+    return " ".join(numbers.spelled(sign) if sign.isdecimal() else sign.upper() for sign in code)
+
+
+def _hardware(found: Match) -> str:
+    """`00:1A:2B:3C:4D:5E`: pair by pair."""
+    return ", ".join(map(_each, re.split("[:-]", found.group())))
+
+
+def _colons(found: Match) -> str | None:
+    """`fe80::1`; without a digit and a gap or many groups it is something else, like a time of day."""
+    address = found.group()
+    if not any(map(str.isdecimal, address)) or ("::" not in address and address.count(":") < _GROUPS):
+        return None
+    return " ".join(_each(part) if part != ":" else "colon" for part in re.findall("[0-9A-Fa-f]+|:", address))
+
+
+def _network(found: Match) -> str:
+    parts = " point ".join(map(numbers.cardinal, found["address"].split(".")))
+    return f"{parts} slash {numbers.cardinal(found['bits'])}"
+
+
 def _code(found: Match) -> str:
     digits = found["digits"]
     if not digits.isdecimal():
@@ -37,8 +60,26 @@ def _code(found: Match) -> str:
     return found["word"] + (numbers.grouped(digits) if len(digits) > 5 else numbers.spelled(digits))
 
 
+_GROUPS: Final = 5
+"""Colons of an address of this kind that has no gap."""
+CODE_RULES: Final[tuple[Rule, ...]] = (
+    Rule(r"(?<![\w:.-])(?:[\dA-Fa-f]{2}:){5}[\dA-Fa-f]{2}(?![\w:-])", _hardware),
+    Rule(r"(?<![\w:.-])(?=[\d-]*[A-Fa-f])(?:[\dA-Fa-f]{2}-){5}[\dA-Fa-f]{2}(?![\w:-])", _hardware),
+    Rule(r"(?<![\w:.])(?:[\dA-Fa-f]{1,4}:|::)(?:[\dA-Fa-f]{0,4}:){1,6}[\dA-Fa-f]{0,4}(?![\w:])", _colons),
+    Rule(r"(?<![\w.])(?P<address>\d{1,3}(?:\.\d{1,3}){3})/(?P<bits>\d{1,2})(?![\w/])", _network),
+    Rule(r"(?<![\w.-])[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?![\w-])", _hardware),
+    Rule(
+        r"(?<![\w.-])(?=[\da-f]{7})(?=\d*[a-f])(?=[a-f]*\d[\da-f]*?\d)[\da-f]{7,64}(?!\w)|\b0x[\dA-Fa-f]{1,16}\b",
+        lambda f: _each(f.group()),
+    ),
+)
+"""Addresses of machines, checksums: tried before dates and times."""
+SERIAL_RULE: Final = Rule(
+    r"(?<=[A-Za-z])\d{6,15}|\d{6,15}(?=[A-Z])|(?<=[A-Za-z])\d{5}(?=[A-Z])", lambda f: f" {numbers.grouped(f.group())} "
+)
+"""Long numbers that touch letters: nobody counts them. Tried after measures."""
 PHONE_RULES: Final[tuple[Rule, ...]] = (
-    Rule(r"\b(?:[Ee]xt)\.? (?=\d)", "extension "),
+    Rule(r"\b(?:[Ee]xt)\.? (?=\d)|(?<=[\d-]\d{3} )x(?=\d{2,5}(?!\w))", "extension "),
     Rule(r"(?<![\w.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}(?!\w)", _grouped),
     Rule(r"(?<![\w.])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\w)", _grouped),
     Rule(r"(?<![\w.-])\d{3}-\d{4}(?![\w-])|(?<![\w.])\d{3}-\d{2}-\d{4}(?![\w-])", _grouped),
@@ -50,6 +91,7 @@ PHONE_RULES: Final[tuple[Rule, ...]] = (
         rf"(?P<word>\b(?:{_CODE})(?: is|:)? )(?P<digits>\d{{3}}[ -]\d{{3}}|\d{{3,12}})(?![\w:-]|[.,]\d)",
         _code,
     ),
+    Rule(r"(?P<word>\b[Tt]ext (?:[A-Z]{2,12} to )?)(?P<digits>\d{5,6})(?![\w-]|[.,]\d)", _code),
     Rule(r"(?P<word>\b(?:ending|ends) in )(?P<digits>(?!19|20)\d{4})(?![\w-]|[.,]\d)", _code),
     Rule(r"(?P<word>)(?<!\w)#(?P<digits>\d{5,12})(?![\w-]|[.,]\d)", lambda f: f"number {_code(f)}"),
 )

@@ -72,4 +72,34 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         ),
         "He is 5'9\u00bd\" tall.": "He is five feet nine and a half tall.",
     },
+    "names that machines have": {
+        "Upgrade to 1.5.0-beta.3 or v2.0.0-rc.1 of java.lang.Math.Max": (
+            "Upgrade to one point five point zero-beta dot three or version two point zero point zero-rc dot one of "
+            "java dot lang dot Math dot Max"
+        ),
+        "00:1A:2B:3C:4D:5E has fe80::1 in 192.168.1.0/24": (
+            "zero zero, one A, two B, three C, four D, five E has F E eight zero colon colon one in one hundred ninety "
+            "two point one hundred sixty eight point one point zero slash twenty four"
+        ),
+        "std::vector at 10:30:45": "std::vector at ten thirty and forty five seconds",
+        "commit a1b2c3d at 0xFF, order ABC1234567, defaced": (
+            "commit A one B two C three D at zero X F F, order ABC one two three, four five six seven, defaced"
+        ),
+        "Run `ls -la`, then `rm -rf dist` -but not now": "Run ls dash la, then rm dash rf dist -but not now",
+        "git reset HEAD~3, npm ^9.6, ~5 km": (
+            "git reset HEAD tilde three, npm caret nine point six, about five kilometers"
+        ),
+        "Put <your-name> into a List<String> if x<y and y>z.": (
+            "Put your name into a List of String if x less than y and y greater than z."
+        ),
+        "list[0] = i[1], as known[1]": "list[zero] equals i[one], as known",
+        "area = width * height, `a * b`, SELECT * FROM it, ** bold ** words": (
+            "area equals width times height, a times b, SELECT star FROM it, bold words"
+        ),
+        "Text HOME to 741741, card **** **** **** 4242 or card \u2022\u2022\u2022\u2022 1234": (
+            "Text HOME to seven four one, seven four one, card ending in four two four two or card ending in one two "
+            "three four"
+        ),
+        "\u00af\\_(\u30c4)_/\u00af Well :D ^_^": "Well",
+    },
 }
