@@ -6,6 +6,7 @@ Knows: written English. Does not know: text streams, numbers.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 TITLES: Final = {
@@ -22,6 +23,10 @@ TITLES: Final = {
     "capt": "captain",
     "cmdr": "commander",
     "lt": "lieutenant",
+    "maj": "major",
+    "cpl": "corporal",
+    "pvt": "private",
+    "adm": "admiral",
     "sgt": "sergeant",
     "gov": "governor",
     "sen": "senator",
@@ -53,6 +58,10 @@ BEFORE_NUMBER: Final = {
     "rt": "route",
     "rm": "room",
     "ste": "suite",
+    "qty": "quantity",
+    "para": "paragraph",
+    "paras": "paragraphs",
+    "chap": "chapter",
     "fl": "floor",
     "pg": "page",
 }
@@ -63,7 +72,7 @@ ANYWHERE: Final = {
     "vs": "versus",
     "approx": "approximately",
     "dept": "department",
-    "est": "established",
+    "est": "estimated",
     "inc": "incorporated",
     "ltd": "limited",
     "corp": "corporation",
@@ -105,6 +114,8 @@ DOTTED: Final = {
     "b.a": "BA",
     "m.a": "MA",
     "b.s": "BS",
+    "b.sc": "BSC",
+    "m.sc": "MSC",
     "m.s": "MS",
     "w.r.t": "with respect to",
     "a.k.a": "also known as",
@@ -146,6 +157,7 @@ _ALSO_WORDS: Final = frozenset(
     {"no", "art", "fig", "sun", "sat", "min", "max", "mar", "dec", "p", "sec", "co", "fr", "al", "rs"}
 )
 """Words besides: the dot after them ends a sentence unless a number follows."""
+_VOWELS: Final = re.compile("[aeiouy\\d]|[^\x00-\x7f]")
 _MAY_END: Final = frozenset(
     {*ANYWHERE, *DAYS, *MONTHS, "a.m", "p.m", "a.d", "b.c", "b.c.e", "c.e", "ph.d", "m.d", "b.a", "m.a", "b.s", "m.s"}
 ) - {"vs", "approx", "cf", "ca"}
@@ -163,6 +175,8 @@ def ends_sentence(word: str, follower: str) -> bool:
     key = word.lower()
     if key in _ALSO_WORDS or key in _MAY_END:
         return not follower.isdigit()
+    if follower.isdigit() and len(key) > 1 and not _VOWELS.search(key):
+        return False  # a word shortened to its consonants: "sch. 2", "cl. 7"
     if key in TITLES or key in BEFORE_NUMBER or key in DOTTED or key in ANYWHERE:
         return False
     initials = all(len(part) == 1 and part.isalpha() for part in word.split("."))

@@ -20,9 +20,10 @@ from app.lengths import AREA_RULE, FRACTION_RULES, LENGTH_RULES, SIDES_RULE
 from app.measures import SCALES, measure
 from app.parts import PART_RULES
 from app.places import HEADING_RULES, PLACE_RULES
-from app.prices import CONTINENTAL_RULE, PRICE_RULES
+from app.prices import CONTINENTAL_RULE, LAKH_RULE, PRICE_RULES
 from app.roman import ROMAN_RULES
 from app.rules import NUMBER, SIGN, Match, Rule, alternatives, between, cased, kept_dot
+from app.signs import LONE_SIGNS, PAIRED_SIGNS, SCALE_RULES, SUM_RULES
 from app.telephone import CODE_RULES, PHONE_RULES, SERIAL_RULE
 
 
@@ -106,20 +107,6 @@ def _initials(found: Match) -> str:
     return found.group().replace(".", "") + kept_dot(found)
 
 
-_SIGNS: Final = {
-    "&": "and", "+": "plus", "=": "equals", "\u00d7": "times", "\u00f7": "divided by", "\u00b1": "plus or minus",
-    "\u2212": "minus", "\u2248": "approximately", "\u2260": "is not equal to", "\u2264": "at most",
-    "\u2265": "at least", "<": "less than", ">": "greater than", "\u2192": "to", "\u21d2": "implies", "@": "at",
-    "%": "percent", "\u00a7": "section", "\u00a9": "copyright", "\u00ae": "", "\u2122": "", "\u221e": "infinity",
-    "\u221a": "square root of", "\u00b0": "degrees", "\u00b2": "squared", "\u00b3": "cubed", "\u2116": "number",
-    "^": "to the power of", "\\": "backslash", "~": "about", "$": "dollar", "\u20ac": "euro", "\u00a3": "pound",
-    "\u00b5": "micro", "\u2030": "per mille", "\u2190": "from", "\u00b7": "",
-}  # fmt: skip
-_PAIRS: Final = {
-    "<=": "at most", ">=": "at least", "==": "equals", "!=": "is not equal to", "->": "to", "=>": "implies",
-    "&&": "and",
-}  # fmt: skip
-"""Signs typed as two."""
 _BARE_TITLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Mt", "Lt", "Sgt", "Capt")
 """In Britain these have no dot."""
 _OF_COUPLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "Rev")
@@ -136,6 +123,9 @@ _AT_DEGREES: Final = re.compile(
 _LAST_ROW: Final = 60
 """Of seats in an aeroplane, which are numbered like degrees: "go to 14C"."""
 
+_LIVES: Final = {"b": "born", "d": "died", "r": "ruled", "c": "circa"}
+"""Before a year."""
+_GROWTH: Final = {"YoY": "year over year", "QoQ": "quarter over quarter", "MoM": "month over month"}
 _SHORT_FORMS: Final = frozenset((*ANYWHERE, *BEFORE_NUMBER, *DAYS, *MONTHS, *TITLES))
 _JOINING: Final = (
     "and|but|or|so|yet|as|if|in|is|it|he|she|we|they|you|not|no|oh|um|uh|the|an?|to|for|of|on|at|by|with|which|who|that"
@@ -152,7 +142,19 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<!\d )(?<![\w.])(?P<m>[Mm])in\. (?=\d)", lambda f: f"{f['m']}inimum "),
     Rule(r"(?<![\w/.])20/20(?! ?[\w/%])|(?<![\w/.])20/20(?= (?:vision|hindsight)\b)", "twenty twenty"),
     *CODE_RULES,
+    Rule(r"\b(?P<e>[Ee])st\. (?=(?:in )?(?:1[5-9]|20)\d\d(?!\d))", lambda f: f"{f['e']}stablished "),
+    Rule(
+        r"(?<![\w.])(?<!\d )(?:(?P<word>[bdr])\. ?(?=(?:1[0-9]|20)\d\d(?!\d))|(?P<circa>c)\. ?(?=\d{3,4}(?!\d)))",
+        lambda f: f"{_LIVES[f['word'] or 'c']} ",
+    ),
+    Rule(r"(?<=\dth) c\.(?!\w)", lambda f: f" century{kept_dot(f)}"),
+    Rule(
+        r"(?:(?<=\bBC)|(?<=\bBCE)|(?<=\bAD)|(?<=\bCE)) ?[-\u2013] ?(?=\d|(?:AD|BC|CE|BCE)\b)",
+        " to ",
+    ),
+    Rule(r"(?<=\d)(?P<low>[A-Z])[-\u2013](?=\d{1,3}[A-Z]\b)", lambda f: f"{f['low']} to "),
     CONTINENTAL_RULE,
+    LAKH_RULE,
     *PLACE_RULES,
     *DATE_RULES,
     *CLOCK_RULES,
@@ -179,6 +181,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![\w.,])(?P<lines>\d{3,4})(?P<way>[pi])(?!\w)", lambda f: f"{numbers.paired(f['lines'])} {f['way']}"),
     Rule(r"\bT-(?=\d+ (?:second|minute|hour|day)s?\b)", "T minus "),
     Rule(r"(?<=\d) - (?=\d+(?:\.\d+)? ?=)", " minus "),
+    *SUM_RULES,
     Rule(r"(?<=\dst|\dnd|\drd|\dth)[-\u2013](?=\d)", " to "),
     Rule(r"\b401\(?k\)?(?!\w)", "four oh one k"),
     Rule(r"(?<=%)[-\u2013](?=\d)", " to "),
@@ -224,7 +227,7 @@ RULES: Final[tuple[Rule, ...]] = (
     LONE_RATE_RULE,
     Rule(r"(?<!\w)\.(?=[A-Z]{2})|(?<!\S)\.(?=[a-z]{2})", "dot "),
     Rule(r"(?<=[A-Za-z])<(?P<of>[A-Za-z_][\w?]*(?:, ?[A-Za-z_][\w?]*){0,3})>", lambda f: f" of {f['of']} "),
-    Rule(rf"(?P<signs>{alternatives(_PAIRS)})", lambda f: f" {_PAIRS[f['signs']]} "),
+    PAIRED_SIGNS,
     Rule(r"(?<!\S)--(?=[a-z]{2})", "dash dash "),
     Rule(r"(?<!\S)-(?=[A-HJ-Za-z](?:$|[\s.,;]))", "dash "),
     Rule(rf"(?<=[\w.] )-(?!(?:{_JOINING})\b)(?=[a-z]{{2,5}}(?:$|[\s.,;]))", "dash "),
@@ -236,6 +239,9 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(r"\bA[-\u2013]Z\b", "A to Z"),
     Rule(r"(?<![\w.])(?:vs|VS)(?![\w.'-])|(?<=[\w)'\u2019] )v\.(?= [A-Z])", "versus"),
     Rule(r"\bc/o\b", "care of"),
+    Rule(rf"\b(?P<growth>{alternatives(_GROWTH)})\b", lambda f: _GROWTH[f["growth"]]),
+    Rule(r"\u00a7\u00a7 ?", "sections "),
+    Rule(r"(?<=[\w\u2026]) > (?=[A-Z][A-Za-z])", ", "),
     Rule(r"\bb/c\b", "because"),
     _WITHIN,
     Rule(r"\bw/o\b", "without"),
@@ -257,7 +263,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in DAYS if w not in 'sun sat')})\.(?=,| |$)", _short(DAYS)),
     Rule(r"\b(?:[A-Z]\.){2,8}(?!\w)", _initials),
     Rule(r"\b(?P<letter>[A-Z])\.(?= ?[A-Z])", lambda f: f["letter"] if f["letter"] != "I" else None),
-    Rule(r"(?<=\b[CF])#(?!\w)", " sharp"),
+    *SCALE_RULES,
     Rule(r"(?<!\S)#(?=$|[\s.,;])", "pound"),
     Rule(r"#", ""),
     Rule(r"(?<=[a-z] )St\.(?! ?[A-Z])", "Street"),
@@ -265,7 +271,6 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![^\s(\"'])/(?=[a-z])", "slash "),
     Rule(r"(?<=[a-z]) ?/ ?(?=[a-z])", " or "),
     Rule(r"(?<=\w) / (?=\w)", ", "),
-    Rule(r"(?<=[A-Za-z]{2}) > (?=[A-Z][A-Za-z])", ", "),
     Rule(r"(?<=\w) ?/ ?(?=\w)", " "),
-    Rule(rf"(?P<sign>[{re.escape(''.join(_SIGNS))}])", lambda f: f" {_SIGNS[f['sign']]} "),
+    LONE_SIGNS,
 )

@@ -34,7 +34,7 @@ _INVISIBLE: Final = re.compile(
     "\U0001d173-\U0001d17a\U000e0000-\U0010ffff]+"
 )
 _PICTURE: Final = re.compile(
-    "[\x1b\u20e3\u20e0\u20dd-\u20df\u2195-\u21cf\u21d5-\u21ff\u2300-\u23ff\u2400-\u245f\u2500-\u27bf\u2800-\u28ff\u2b00-\u2bff"
+    "[\x1b\u20e3\u20e0\u20dd-\u20df\u2195-\u21cf\u21d5-\u21ff\u2300-\u23ff\u2400-\u245f\u2500-\u266c\u2670-\u27bf\u2800-\u28ff\u2b00-\u2bff"
     "\u3030\u303d\u3297\u3299\U0001f000-\U0001f0ff\U0001f16c-\U0001f1ff\U0001f200-\U0001faff]+"
 )
 """Emoji, dingbats, box drawing, technical signs, and an escape character that began nothing."""

@@ -99,8 +99,11 @@ CURRENCIES: Final = {
     "A$": ("Australian dollar", "cent"), "AU$": ("Australian dollar", "cent"), "AUD": ("Australian dollar", "cent"),
     "NZ$": ("New Zealand dollar", "cent"), "HK$": ("Hong Kong dollar", "cent"), "INR": ("rupee", "paisa"),
     "Rs.": ("rupee", "paisa"), "Rs": ("rupee", "paisa"), "CNY": ("yuan", ""), "BTC": ("bitcoin", ""),
+    "S$": ("Singapore dollar", "cent"), "R$": ("real", "centavo"), "NT$": ("new Taiwan dollar", "cent"),
+    "\u20ba": ("lira", ""), "\u20b1": ("peso", "centavo"), "\u20a6": ("naira", ""), "\u20aa": ("shekel", ""),
+    "\u20ab": ("dong", ""), "\u20b4": ("hryvnia", ""), "\u0e3f": ("baht", ""),
 }  # fmt: skip
-_SAME: Final = frozenset({"yen", "won", "pence", "paisa", "yuan"})
+_SAME: Final = frozenset({"yen", "won", "pence", "paisa", "yuan", "naira", "dong", "hryvnia", "baht"})
 SCALES: Final = {
     "k": "thousand", "K": "thousand", "M": "million", "m": "million", "mn": "million", "B": "billion", "b": "billion",
     "bn": "billion", "T": "trillion", "tn": "trillion",

@@ -16,12 +16,13 @@ from app.spans import SpannedText
 
 _NEEDED: Final = re.compile(
     r"[^A-Za-z\s,.?!;:'\u2019\"\u201c\u201d()\u2014-]"  # a digit, a sign
-    r"|(?<!\w)\.[A-Za-z]{2}|[IVXLC]{2}|\b[VX]\b|\b[A-Z][a-z]+ I\b"  # perhaps a Roman numeral
+    r"|(?<!\w)\.[A-Za-z]{2}|[IVXLC]{2}|\b[VX]\b|\b[A-Z][A-Za-z]+ I\b"  # perhaps a Roman numeral
     r"|(?<!\S)--?[A-Za-z]|(?i:\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.? ?-)"
     r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Apr|Aug|Sep|Oct|Nov|Dec)[rst]{0,2}\b"  # perhaps a day or a month
     r"|\b(?:Mr|Mrs|Ms|Dr|Prof|Mt|Lt|Sgt|Capt) (?:[A-Z]|and )|\bA-Z\b"
     r"|\b(?:St|Ave|Blvd|Rd|Pkwy|Hwy|Fwy)\b"  # perhaps a place
     r"|\b[NESW]?[NS][EW]\b|\b(?:[Hh]ead(?:ed|ing)?|[Ww]inds?:?|[Cc]ontinue|[Ff]acing|[Mm]oving) [NSEW]\b"
+    r"|\b(?:[Tt]urn|[Kk]eep|[Bb]ear|[Ss]tay) [LR]\b|\b[YQM]o[YQM]\b"
     r"|(?<!\S)[:;]-?[DPp]\b|\b[NSEW] [A-Z]|\b(?:vs|VS)\b|\bv\. [A-Z]|->"
 )
 _VULGAR: Final = {
@@ -33,12 +34,23 @@ _VULGAR_SIGN: Final = re.compile(rf"(?:(?P<whole>\d)|(?P<slash>(?<=[a-z])/))? ?(
 """With the number before it, or the slash between a measure and another."""
 _TYPED_DEGREE: Final = re.compile("(?<=\\d)[\u00ba\u02da]|(?<=\\d )[\u00ba\u02da](?=[CF])")
 """Signs that look like the one for degrees and lie nearer on some keyboards."""
-_RAISED: Final = re.compile("[\u207b\u207a]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+")
-_RAISED_DIGITS: Final = str.maketrans(
-    "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u207a", "0123456789-+"
+_RAISED: Final = re.compile("[\u207b\u207a]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+|\u207f")
+_NOTE: Final = re.compile(
+    "(?<![A-Za-z])(?P<word>[A-Za-z]*[a-z]{4})?(?:(?<=[a-z])|(?<=[.,;:!?\"'\u201d\u2019])|(?:(?<=\\s)|\\A)(?=\\S+\\s))"
+    "[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,3}(?![\\w\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207b])"
 )
-_LOWERED: Final = re.compile("[\u2080-\u2089]+")
-_LOWERED_DIGITS: Final = str.maketrans("\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089", "0123456789")
+"""The mark of a footnote, behind a word or before its text."""
+_MEASURED: Final = re.compile(
+    "(?:met|lit)(?:er|re)s?|feet|foot|inch(?:es)?|miles?|yards?|acres?|seconds?|sinh|cosh|tanh"
+)
+_EQUATION: Final = re.compile("[=\u00d7\u221a+]")
+_RAISED_DIGITS: Final = str.maketrans(
+    "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u207a\u207f", "0123456789-+n"
+)
+_LOWERED: Final = re.compile("[\u2080-\u2089]+|[\u2099\u1d62\u2c7c\u2096\u2098]")
+_LOWERED_DIGITS: Final = str.maketrans(
+    "\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089\u2099\u1d62\u2c7c\u2096\u2098", "0123456789nijkm"
+)
 _BEFORE_DOT: Final = re.compile(r"([A-Za-z]+(?:\.[A-Za-z]+)*)\.")
 _SHORT_FORMS: Final = frozenset((*ANYWHERE, *DAYS, *DOTTED, *MONTHS, *TITLES))
 _DIGIT: Final = re.compile(r"\d")
@@ -53,7 +65,7 @@ def normalize(text: SpannedText) -> SpannedText:
     from app.english import DIGIT_RULES, RULES
 
     text = text.sub(_TYPED_DEGREE, "\u00b0").sub(_VULGAR_SIGN, _part)
-    text = text.sub(_RAISED, _power).sub(_LOWERED, lambda found: found.group().translate(_LOWERED_DIGITS))
+    text = text.sub(_NOTE, _note).sub(_RAISED, _power).sub(_LOWERED, _index)
     for rule in (*(DIGIT_RULES if _DIGIT.search(text.text) else ()), *RULES):
         text = text.sub(rule.pattern, rule.spoken)
     return _closed_up(text).strip()
@@ -67,6 +79,19 @@ def _closed_up(text: SpannedText) -> SpannedText:
 def _part(found: re.Match[str]) -> str:
     """A fraction that is one character."""
     return f"{',' if found['slash'] else ''}{found['whole'] or ''} {_VULGAR[found['sign']]}"
+
+
+def _note(found: re.Match[str]) -> str | None:
+    """Without the mark of a footnote; what is squared in an equation, or is a unit, keeps its power."""
+    word = found["word"] or ""
+    if word and (_MEASURED.fullmatch(word.lower()) or _EQUATION.search(found.string)):
+        return None
+    return word
+
+
+def _index(found: re.Match[str]) -> str:
+    written = found.group().translate(_LOWERED_DIGITS)
+    return written if written.isdecimal() else f" {written}"
 
 
 def _power(found: re.Match[str]) -> str | None:

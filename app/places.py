@@ -120,6 +120,11 @@ HEADING_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?P<place>\b(?:[oO]n|[aA]t|[aA]long|[dD]own) [A-Z][a-z]+ )(?P<street>St)\.", _street),
     Rule(rf"\b(?P<before>{_TOWARDS}) (?P<point>[NS][EW])\b(?![.'\u2019-]\w)", _point),
     Rule(rf"\b(?P<before>(?:{_HEADING})) (?P<point>{_POINT})\b(?![.'\u2019-]\w)", _point),
+    Rule(r"\b(?:[NS][NS][EW]|[EW][NS][EW])\b(?!['\u2019.-]\w)", lambda f: _COMPASS.get(f.group())),
+    Rule(
+        r"(?P<way>\b(?:[Tt]urn|[Kk]eep|[Bb]ear|[Ss]tay) )(?P<side>[LR])\b(?!['\u2019.-]\w)",
+        lambda f: f"{f['way']}{'left' if f['side'] == 'L' else 'right'}",
+    ),
     Rule(rf"\b(?P<before>{alternatives(_STREETS.values())}) (?P<point>[NS][EW])\b", _point),
     Rule(rf"(?P<place>\b[A-Z][a-z]+ )(?P<street>{alternatives(_CLEAR_STREETS)})\b\.?", _street),
     Rule(r"(?P<place>\b[A-Z][a-z]+ )(?P<street>St)\b(?!\.| [A-Z])", _street),

@@ -14,6 +14,8 @@ from app.measures import CURRENCIES, SCALES, UNIT, money
 from app.rules import ARTICLE, NUMBER, SIGN, Match, Rule, alternatives, between
 
 _CURRENCY: Final = alternatives(CURRENCIES)
+_LAKHS: Final = r"(?P<mark>(?:\u20b9|Rs\.?|INR) ?)(?P<whole>\d{1,2}(?:,\d\d)+,\d{3})(?!\d|,\d)"
+"""In India the commas stand after the third digit and then after every second: 12,50,000."""
 _SCALE_WORDS: Final = "thousand|million|billion|trillion|bn|mn|tn|[kKMmBbT]"
 _SCALE: Final = f"(?P<scale>{_SCALE_WORDS})"
 _PER: Final = rf"(?P<per>/(?:(?!(?:{UNIT})(?!\w))(?=[a-z]{{3}})|(?=1[kKM]\b)))?"
@@ -58,12 +60,13 @@ def _pointed(found: Match) -> str:
 
 CONTINENTAL_RULE: Final = Rule(_CONTINENTAL, _pointed)
 """Tried before commas between numbers."""
+LAKH_RULE: Final = Rule(_LAKHS, lambda f: f["mark"] + f["whole"].replace(",", ""))
 PRICE_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         rf"(?<![\w.])(?P<currency>{_CURRENCY})(?P<low>{NUMBER})(?P<small>[kKMB])? ?[-\u2013] ?"
         rf"(?P<again>{_CURRENCY})?(?P<high>{NUMBER})(?: ?{_SCALE}\b)?{_PER}",
         _money_range,
     ),
-    Rule(rf"{SIGN}(?<!\w)(?P<currency>{_CURRENCY}) ?(?P<number>{NUMBER}|\.\d+)(?: ?{_SCALE}\b)?{_PER}", _money),
+    Rule(rf"{SIGN}(?<![\w/])(?P<currency>{_CURRENCY}) ?(?P<number>{NUMBER}|\.\d+)(?:[ -]?{_SCALE}\b)?{_PER}", _money),
     Rule(rf"{SIGN}(?<![\w.])(?P<number>{NUMBER})(?: ?{_SCALE})? ?(?P<currency>{_CURRENCY})(?!\w){_PER}", _money),
 )

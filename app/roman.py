@@ -13,6 +13,8 @@ from app import numbers
 from app.rules import Match, Rule, alternatives
 
 _VALUES: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+_GOES_ON: Final = re.compile(r" [A-Za-z]")
+"""Behind an I it is a person who speaks, where capitals say nothing."""
 _CANONICAL: Final = re.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _COUNTED: Final = (
     "Chapter", "Part", "Book", "Volume", "Act", "Scene", "Section", "Article", "Appendix", "Phase", "Type", "Class",
@@ -20,6 +22,7 @@ _COUNTED: Final = (
     "Apollo", "chapter", "part", "book", "volume", "section", "phase", "type", "class", "stage", "level", "grade",
     "number",
 )  # fmt: skip
+_SHOUTED: Final = tuple(word.upper() for word in _COUNTED if word[0].isupper())
 _KINGS: Final = (
     "Louis", "Henry", "George", "Elizabeth", "Charles", "James", "Edward", "William", "Richard", "Paul", "Pius",
     "Francis", "Benedict", "Leo", "Philip", "Napoleon", "Nicholas", "Alexander", "Ivan", "Catherine", "Mary", "Peter",
@@ -40,7 +43,10 @@ def value(numeral: str) -> int | None:
 def _count(found: Match) -> str | None:
     """`Part I` as part one; but "the part I like" is a person speaking, and part C comes after part B."""
     number = value(found["numeral"])
-    if found["numeral"] == "I" and found["word"][0].islower():
+    word = found["word"]
+    if found["numeral"] == "I" and (
+        word[0].islower() or (word.isupper() and _GOES_ON.match(found.string, found.end()))
+    ):
         return None
     return None if number is None else f"{found['word']} {numbers.cardinal(str(number))}"
 
@@ -54,7 +60,9 @@ def _king(found: Match) -> str | None:
 
 ROMAN_RULES: Final[tuple[Rule, ...]] = (
     Rule(
-        rf"\b(?P<word>{alternatives(_COUNTED)}) (?P<numeral>[IVX]|[IVXLCDM]{{2,9}})\b(?!\.[A-Z])(?!['\u2019])", _count
+        rf"\b(?P<word>{alternatives((*_COUNTED, *_SHOUTED))}) (?P<numeral>[IVX]|[IVXLCDM]{{2,9}})\b"
+        r"(?!\.[A-Z])(?!['\u2019])",
+        _count,
     ),
     Rule(
         rf"\b(?P<word>{alternatives(_KINGS)}) (?P<numeral>(?!I\b(?! of\b))[IVX]{{1,6}})\b"

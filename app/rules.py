@@ -50,7 +50,7 @@ def alternatives(words: Iterable[str]) -> str:
 def kept_dot(found: Match) -> str:
     """The dot at the end of a match if it ends the sentence too, else nothing."""
     written = found.group()
-    if not written.endswith("."):
+    if not written.endswith(".") or found.string.startswith(",", found.end()):
         return ""
     follower = _FOLLOWER.search(found.string, found.end())
     return "." if follower is None or ends_sentence(written[:-1], follower.group()) else ""

@@ -19,6 +19,8 @@ _UNDECOMPOSED: Final = {
     "\u00f0": "th", "\u0131": "i", "\u017f": "s",
 }  # fmt: skip
 _APOSTROPHE: Final = re.compile("(?<=[^\\W_])[\u2018\u2019\u02bb\u02bc\u2032\u00b4`](?=[^\\W_])")
+_SHORT_END: Final = re.compile(r"\.(?=,)")
+"""Before a comma a dot ends an abbreviation, no sentence."""
 _DOTS: Final = re.compile("\\.{2,}|\u2026")
 _LAST_DOTS: Final = re.compile("(?:\\.{2,}|\u2026)(?=[\\s'\"\u201d\u2019)\\]]*\\Z)")
 _OTHER: Final = re.compile(r"[^a-zA-Z',.?!;:\s]")
@@ -40,7 +42,12 @@ def speakable(text: SpannedText, end: str = ".") -> SpannedText:
     closed = text.text.rstrip(_AFTER_BRACKET).endswith((")", "]", "}"))
     if not _PLAIN.match(text.text):
         text = (
-            text.sub(_APOSTROPHE, "'").sub(_LAST_DOTS, ".").sub(_DOTS, ", ").sub(_OTHER, _plain).sub(_LOOSE_QUOTE, "")
+            text.sub(_APOSTROPHE, "'")
+            .sub(_LAST_DOTS, ".")
+            .sub(_DOTS, ", ")
+            .sub(_SHORT_END, "")
+            .sub(_OTHER, _plain)
+            .sub(_LOOSE_QUOTE, "")
         )
         text = text.sub(_LETTER_A, "ay").sub(_MORNING, "ay em")
         text = text.sub(_MARKS, _strongest).sub(_SPACES, " ").sub(_LEADING, "").strip()

@@ -102,4 +102,54 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         ),
         "\u00af\\_(\u30c4)_/\u00af Well :D ^_^": "Well",
     },
+    "short words": {
+        "$1.39 est., est. 1920, est. in 1985, est. time 5 min, up 12% YoY": (
+            "one dollar and thirty nine cents estimated, established nineteen twenty, established in nineteen eighty "
+            "five, estimated time five minutes, up twelve percent year over year"
+        ),
+        "12 mph (NNW), turn R onto A40, then keep L.": (
+            "twelve miles per hour (north northwest), turn right onto A forty, then keep left."
+        ),
+        "CHAPTER IV, PART I: it is THE PART I LIKE": "CHAPTER four, PART one: it is THE PART I LIKE",
+        "300 BC\u2013AD 200, c. 1450 (b. 1962, d. 1999), 2 c. flour, the 18th c. too": (
+            "three hundred BC to AD two hundred, circa fourteen fifty (born nineteen sixty two, died nineteen ninety "
+            "nine), two cups flour, the eighteenth century too"
+        ),
+        "\u00a7\u00a7 12-15 in seats 14A-14C": "sections twelve to fifteen in seats fourteen A to fourteen C",
+        "qty. 2 for Maj. Gen. Smith of Acme Ltd., Leeds, M.Sc. too": (
+            "quantity two for Major General Smith of Acme Limited, Leeds, MSC too"
+        ),
+        "Pick **File** > Save As\u2026 > PDF": "Pick File, Save As\u2026, PDF",
+    },
+    "money of the world": {
+        "\u20b91,00,000 and Rs. 12,50,000 or \u20b1200": (
+            "one hundred thousand rupees and one million two hundred fifty thousand rupees or two hundred pesos"
+        ),
+        "a $3.5-billion deal, S$5.50, EUR/USD 1.0843": (
+            "a three point five billion dollar deal, five Singapore dollars and fifty cents, EUR USD one point zero "
+            "eight four three"
+        ),
+    },
+    "signs of music and sums": {
+        "Op. 27 No. 2 in C\u266f minor, then E\u266d, F#m and Bb major": (
+            "Opus twenty seven Number two in C sharp minor, then E flat, F sharp m and B flat major"
+        ),
+        "\u03a3 i = n(n+1)/2, x/2 = 3, 1/n at f/1.8, y/n": (
+            "\u03a3 i equals n(n plus one) over two, x over two equals three, one over n at f one point eight, y or n"
+        ),
+        "5! = 120, \u222b x dx, x \u2208 A \u222a B, \u2220ABC, 2\u207f, x\u2099": (
+            "five factorial equals one hundred twenty, integral of x dx, x in A union B, angle ABC, two to the n, x n"
+        ),
+        "AAPL \u2191 5%, TSLA \u21933.2%": "AAPL up five percent, TSLA down three point two percent",
+        "The capital is Paris\u00b9. He said so,\u00b2 on 20 meters\u00b2.": (
+            "The capital is Paris. He said so, on twenty meters squared."
+        ),
+        "\u00b9 Since 987": "Since nine hundred eighty seven",
+        "v = velocity\u00b2": "v equals velocity squared",
+        "$\\int_0^1 x^2 dx$, \\(\\sum_{i=1}^{n} i\\), $\\lim_{x \\to 0} x$": (
+            "integral from zero to one of x squared dx, sum from i equals one to n of i, limit as x to zero of x"
+        ),
+        "$$\\begin{align*} x &= 2 \\\\ y &= 3 \\end{align*}$$": "x equals two, y equals three",
+        "+ \\sqrt{2} \\) and \\( \\frac{a}{b} +": "square root of two and a over b plus",
+    },
 }

@@ -41,6 +41,7 @@ ALLOWED = re.compile(r"(?:[A-Za-z']+(?:[,.?!;:]? [A-Za-z']+)*[,.?!;:])?")
         ("Hawai\u02bbi, Hawai\u2018i", "Hawai'i, Hawai'i."),
         ("eggs (a dozen)", "eggs, a dozen."),
         ("call foo()", "call foo."),
+        ("the last Fl., New York", "the last Fl, New York."),
         ("he said (\u201cyes\u201d).", "he said, yes."),
         ("fine (really?)", "fine, really?"),
         ("cut behind (a bracket),", "cut behind, a bracket,"),
