@@ -35,6 +35,8 @@ _NUMBER_GOES_ON: Final = re.compile(r"\s\S*\d\Z")
 """A telephone number may be cut at a break; a line of one number is an item."""
 _OPEN_ENDS: Final = frozenset(",;:")
 _MAILED: Final = re.compile(r"@[\w.-]+>\Z")
+_SPOKEN_SIGNS: Final = frozenset("%\u00b0\u20ac\u00a3\u00a2\u00b2\u00b3\u2032\u2033")
+"""At the end of a line these are words: 72\u00b0."""
 _CLOSERS: Final = "\"'\u201d\u2019\u00bb)]*_`"
 _OPENERS: Final = "\"'\u201c\u2018\u00ab([*_`"
 
@@ -119,7 +121,12 @@ class Lines:
         words = self._line[_depth(self._line) :]
         last = words.rstrip(">" if _MAILED.search(words) else _CLOSERS)[-1:]
         self._wrapped = self._wrapped or bool(_HYPHENED.search(words))
-        return last.isalnum() and last < "\u2e80" and not self._wrapped and not _NO_LINE_OF_WORDS.match(words)
+        return (
+            (last.isalnum() or last in _SPOKEN_SIGNS)
+            and last < "\u2e80"
+            and not self._wrapped
+            and not _NO_LINE_OF_WORDS.match(words)
+        )
 
     def _ends_before(self, word: str) -> bool:
         first = word.lstrip(_OPENERS)[:1]

@@ -36,7 +36,8 @@ _AFTER_END: Final = re.compile(rf"[.!?\u2026\u3002\uff01\uff1f\uff61\uff0e{re.es
 _LAST_OF_LINE: Final = re.compile(rf"[.!?\u2026\u3002\uff01\uff1f][{re.escape(_CLOSERS)}]*[^\S\r\n]*[\r\n]\s*\Z")
 _OPENING: Final = re.compile(r"\s+[\"'\u201c\u2018\u00ab(\[{*_`\u00bf\u00a1\u2014\u2013-]*\s?")
 _LAST_WORD: Final = re.compile(r"[^\W_]+(?:[.'\u2019][^\W_]+)*\Z")
-_LIST_MARK: Final = re.compile(rf"(?:>|{LIST_MARK})\s")
+_LIST_MARK: Final = re.compile(rf"(?:>|{LIST_MARK})\s|\|")
+"""Behind a line break: an item of a list, a line of a quotation, a row of a table."""
 _LIST_MARK_BEGINNING: Final = re.compile(r"(?:[-*+\u2022\u2013\u2014>]|#{1,6}|\d{1,3}[.)]?)?")
 _HALF_DAY: Final = re.compile(r"(?<!\w)[ap]\.m\Z", re.IGNORECASE)
 _LETTERS: Final = re.compile(r"[A-Za-z]+")

@@ -79,6 +79,7 @@ def read(*pieces: str, closes: bool = False) -> SpannedText:
         ("now run\n```sh\nls\n```\ndone", "now run.\n```sh\nls.\n```\ndone"),
         ("Call me at 415\n555 0132", "Call me at 415\n555 0132"),
         ("100\n200", "100,\n200"),
+        ("Rome: 72\u00b0\nOslo: 50%\nBern: 3 \u20ac\nthat", "Rome: 72\u00b0,\nOslo: 50%,\nBern: 3 \u20ac,\nthat"),
         ("From: Bob <bob@x.org>\nTo: Amy", "From: Bob <bob@x.org>,\nTo: Amy"),
         ("<ul>\n<li>milk</li>\nBob", "<ul>\n<li>milk</li>\nBob"),
         ("| a | b |\n| c | d |", "| a | b |\n| c | d |"),

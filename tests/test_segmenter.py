@@ -126,6 +126,14 @@ def test_an_empty_line_ends_even_a_short_one() -> None:
     assert segments("Title\n\nText.", bounds=SegmentBounds()) == ["Title", "Text."]
 
 
+@pytest.mark.parametrize("step", [1, 100])
+def test_each_row_of_a_table_is_one_segment(step: int) -> None:
+    rows = ["| Name | Age |", "|---|--:|", "| Ann | 34 |", "|Bob|28|"]
+    text = "\n".join(rows)
+    pieces = [text[place : place + step] for place in range(0, len(text), step)]
+    assert segments(*pieces, bounds=SegmentBounds()) == rows
+
+
 def test_long_sentences_are_cut_at_clauses_then_at_words() -> None:
     clause = "one two three four five six seven eight nine ten, "
     bounds = SegmentBounds(longest=120)
