@@ -157,6 +157,8 @@ _ALSO_WORDS: Final = frozenset(
     {"no", "art", "fig", "sun", "sat", "min", "max", "mar", "dec", "p", "sec", "co", "fr", "al", "rs"}
 )
 """Words besides: the dot after them ends a sentence unless a number follows."""
+_JOINING: Final = frozenset("&+=/")
+"""What comes before them goes on: at 8 a.m. & 8 p.m."""
 _VOWELS: Final = re.compile("[aeiouy\\d]|[^\x00-\x7f]")
 _MAY_END: Final = frozenset(
     {*ANYWHERE, *DAYS, *MONTHS, "a.m", "p.m", "a.d", "b.c", "b.c.e", "c.e", "ph.d", "m.d", "b.a", "m.a", "b.s", "m.s"}
@@ -170,7 +172,7 @@ def ends_sentence(word: str, follower: str) -> bool:
     `word` is what stands before the dot, dots inside included ("p.m"). Where it is not certain the answer is no: two
     sentences spoken in one breath do less harm than one torn apart.
     """
-    if follower.islower():
+    if follower.islower() or follower in _JOINING:
         return False
     key = word.lower()
     if key in _ALSO_WORDS or key in _MAY_END:

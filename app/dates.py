@@ -204,7 +204,7 @@ _BEFORE_DECADE: Final = (
 )  # fmt: skip
 _OF_LIFE: Final = "|".join(rf"(?<=\b{words} )" for words in _BEFORE_DECADE)
 DECADE_RULES: Final[tuple[Rule, ...]] = (
-    Rule(r"(?<=\d0s)[-\u2013](?=\d)", " to the "),
+    Rule(rf"(?<=\d0s)[-\u2013](?={_APOSTROPHE}?\d)", " to the "),
     Rule(
         rf"(?=[\d'\u2018\u2019])(?:(?<!\w)(?P<number>(?:1[1-9]|20)\d0)|(?:{_OF_LIFE}|(?<=mid-)|(?<!\w){_APOSTROPHE})(?P<short>00|[2-9]0))"
         rf"{_APOSTROPHE}?s\b",
@@ -223,6 +223,8 @@ SHORT_YEAR_RULES: Final[tuple[Rule, ...]] = (
         _short_years,
     ),
     Rule(rf"(?<=\d)[-\u2013](?={_APOSTROPHE}\d\d(?!\w))", " to "),
+    Rule(rf"(?<={_APOSTROPHE}\d\d) ?[-\u2013] ?(?=(?:{_ANY_MONTH})\b)", " to "),
+    Rule(rf"\b{_MONTH} (?={_APOSTROPHE}\d\d(?![\w.,:/]))", lambda f: f"{_LONG[f['month'].lower()]} "),
     Rule(rf"(?<!\w){_APOSTROPHE}(?P<short>\d\d)(?!\w|[.,:/]\d|{_APOSTROPHE}| ?%)", _short_year),
     Rule(
         r"\b(?P<of>(?:[Cc]lass|[Ss]pring|[Ss]ummer|[Aa]utumn|[Ff]all|[Ww]inter) of )(?P<short>0\d)(?!\w|[.,:/]\d)",

@@ -17,7 +17,7 @@ from app.amounts import AMOUNT_RULES, LONE_RATE_RULE
 from app.clock import CLOCK_RULES
 from app.dates import DATE_RULES, DAY_NAME_RULES, DECADE_RULES, NAME_RANGES, SHORT_YEAR_RULES
 from app.lengths import AREA_RULE, FRACTION_RULES, LENGTH_RULES, SIDES_RULE
-from app.measures import SCALES, measure
+from app.measures import SCALES, UNIT, measure
 from app.parts import PART_RULES
 from app.places import HEADING_RULES, PLACE_RULES
 from app.prices import CONTINENTAL_RULE, LAKH_RULE, PRICE_RULES
@@ -25,6 +25,7 @@ from app.roman import ROMAN_RULES
 from app.rules import NUMBER, SIGN, Match, Rule, alternatives, between, cased, kept_dot
 from app.signs import LONE_SIGNS, PAIRED_SIGNS, SCALE_RULES, SUM_RULES
 from app.telephone import CODE_RULES, PHONE_RULES, SERIAL_RULE
+from app.verses import VERSE_RULE
 
 
 def _range(found: Match) -> str | None:
@@ -142,6 +143,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<!\d )(?<![\w.])(?P<m>[Mm])in\. (?=\d)", lambda f: f"{f['m']}inimum "),
     Rule(r"(?<![\w/.])20/20(?! ?[\w/%])|(?<![\w/.])20/20(?= (?:vision|hindsight)\b)", "twenty twenty"),
     *CODE_RULES,
+    VERSE_RULE,
     Rule(r"\b(?P<e>[Ee])st\. (?=(?:in )?(?:1[5-9]|20)\d\d(?!\d))", lambda f: f"{f['e']}stablished "),
     Rule(
         r"(?<![\w.])(?<!\d )(?:(?P<word>[bdr])\. ?(?=(?:1[0-9]|20)\d\d(?!\d))|(?P<circa>c)\. ?(?=\d{3,4}(?!\d)))",
@@ -199,7 +201,15 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<=[A-Za-z])\d{4}(?!\d)", lambda f: f" {numbers.paired(f.group())}"),
     Rule(r"\b[qQ](?P<low>\d{1,2})(?:[-\u2013](?P<high>\d{1,2}))?[hH](?:rs?)?\b", _every),
     Rule(r"(?<=\d)[ -]?y/o\b", " year old"),
+    Rule(
+        rf"(?P<low>\d ?(?:[kKM]|{UNIT})\.?) ?[-\u2013] ?(?=\d{{1,4}}(?:\.\d{{1,2}})? ?(?:[kKM]|{UNIT})(?!\w))",
+        lambda f: f"{f['low']} to ",
+    ),
     *AMOUNT_RULES,
+    Rule(
+        r"(?<![\w.,/-])(?P<low>\d{1,4}(?:\.\d{1,2})?)[-\u2013](?=\d{1,4}(?:\.\d{1,2})?(?:k|M|bn)(?!\w))",
+        lambda f: f"{numbers.decimal(f['low'])} to ",
+    ),
     Rule(rf"(?<![\w.])(?P<number>{NUMBER})[eE](?P<power>[+-]?\d{{1,3}})(?!\w)", _scientific),
     Rule(rf"(?<![\w.])(?P<number>{NUMBER})(?P<scale>k|M|bn)(?!\w)", _scaled),
     Rule(rf"\b(?P<word>{alternatives(BEFORE_NUMBER)})\. ?(?=\d)", _before_number, any_case=True),
@@ -216,6 +226,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<!\w)\.\d{1,15}(?!\w)", lambda f: numbers.decimal(f.group())),
     SERIAL_RULE,
     Rule(r"(?P<word>[A-Za-z]+)\.(?=\d)", _dotted),
+    Rule(rf"{NUMBER}(?=['\u2019]s\b)", lambda f: f" {numbers.plain(f.group())}"),
     Rule(rf"{NUMBER}", lambda f: f" {numbers.plain(f.group())} "),
 )
 """Tried on text that holds a digit."""
@@ -269,7 +280,13 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<=[a-z] )St\.(?! ?[A-Z])", "Street"),
     Rule(r"(?<=\w):(?=\w)", " "),
     Rule(r"(?<![^\s(\"'])/(?=[a-z])", "slash "),
+    Rule(
+        r"(?<![\w/])(?!y/n|m/f|x/y)(?P<first>[a-z])/(?P<second>[a-z])(?![\w/])",
+        lambda f: f"{f['first']} {f['second']}".upper(),
+    ),
     Rule(r"(?<=[a-z]) ?/ ?(?=[a-z])", " or "),
+    Rule(r"(?<=\))\.(?=[a-z]{2,4}(?!\w))", " dot "),
+    Rule(r"(?<=\b[Aa] [B-F])-(?=[\s.,;!?)]|$)|(?<=\b[Aa]n A)-(?=[\s.,;!?)]|$)", " minus"),
     Rule(r"(?<=\w) / (?=\w)", ", "),
     Rule(r"(?<=\w) ?/ ?(?=\w)", " "),
     LONE_SIGNS,

@@ -88,7 +88,7 @@ def _sides(found: Match) -> str:
     sides = re.findall(_SIDE, found["sides"])
     counted = _is_product(found) or (" " in found["sides"] and len("".join(sides)) == len(sides))
     by = " times " if counted and not found["unit"] else " by "
-    unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
+    unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else " inch" if found["thing"] else ""
     return by.join(map(numbers.plain, sides)) + unit
 
 
@@ -140,7 +140,7 @@ LENGTH_RULES: Final[tuple[Rule, ...]] = (
 )
 SIDES_RULE: Final = Rule(
     rf"(?<![\w.])(?P<sides>{_SIDE}(?: ?[x\u00d7] ?{_SIDE}){{2,4}})"
-    rf"(?: ?(?P<unit>{UNIT}))?(?!\w|\.\d|\^| to the| ?[x\u00d7])",
+    rf"(?: ?(?P<unit>{UNIT})|(?P<thing>-in\.?(?= [a-z])))?(?!\w|\.\d|\^| to the| ?[x\u00d7])",
     _sides,
 )
 AREA_RULE: Final = Rule(

@@ -46,10 +46,11 @@ _FACE: Final = re.compile(
     r"\u00af\S{1,8}\u00af|(?<![^\s(])\(?\^[_.-]?\^;?\)?(?=[\s.,!?]|$)"
     r"|\(\s*(?P<eye>[\u00b0^\u0ca0\u02d8\u00ac\u2267])[^A-Za-z0-9()]{0,4}(?P=eye)\s*\)"
 )
-_PLACEHOLDER: Final = re.compile(r"(?<![\w<])<([A-Za-z][\w-]{0,40}(?: [A-Za-z][\w-]{0,20}){0,3})>(?!\w)")
+_PLACEHOLDER: Final = re.compile(r"(?<![\w<])<([A-Za-z][\w./-]{0,40}(?: [A-Za-z][\w-]{0,20}){0,3})>(?!\w)")
 _STRONG: Final = re.compile(r"\*+|`+|~~+|__+|(?<![^\W_])_(?=\S)|(?<=\S)_(?![^\W_])")
 _UNDERLINE: Final = re.compile(r"(?<=[^\W_])_(?=[^\W_])")
 _TABLE_EDGE: Final = re.compile(r"\A\s*\|\s*|\s*\|\s*\Z")
+_EITHER: Final = re.compile(r"(?<=[\w)]) \|\| (?=[\w(!])")
 _TABLE: Final = re.compile(r"\s*\|[\s|:-]*")
 _LINK_IN_ANGLES: Final = re.compile(r"<(?:mailto:)?([^<>\s]{1,2000}(?:://|@)[^<>\s]{1,2000})>")
 _TAG: Final = re.compile(
@@ -94,7 +95,7 @@ def strip_markup(text: SpannedText) -> SpannedText:
         .sub(_STAR_KEY, "star ")
         .sub(_STRONG, "")
     )
-    return text.sub(_TABLE_EDGE, "").sub(_TABLE, ", ") if "|" in text.text else text
+    return text.sub(_EITHER, " \u2228 ").sub(_TABLE_EDGE, "").sub(_TABLE, ", ") if "|" in text.text else text
 
 
 def _times(found: re.Match[str]) -> str | None:

@@ -23,6 +23,7 @@ _NEEDED: Final = re.compile(
     r"|\b(?:St|Ave|Blvd|Rd|Pkwy|Hwy|Fwy)\b"  # perhaps a place
     r"|\b[NESW]?[NS][EW]\b|\b(?:[Hh]ead(?:ed|ing)?|[Ww]inds?:?|[Cc]ontinue|[Ff]acing|[Mm]oving) [NSEW]\b"
     r"|\b(?:[Tt]urn|[Kk]eep|[Bb]ear|[Ss]tay) [LR]\b|\b[YQM]o[YQM]\b"
+    r"|\b[Aa]n? [A-F]-(?:[\s.,;!?)]|\Z)"
     r"|(?<!\S)[:;]-?[DPp]\b|\b[NSEW] [A-Z]|\b(?:vs|VS)\b|\bv\. [A-Z]|->"
 )
 _VULGAR: Final = {
@@ -35,6 +36,11 @@ _VULGAR_SIGN: Final = re.compile(rf"(?:(?P<whole>\d)|(?P<slash>(?<=[a-z])/))? ?(
 _TYPED_DEGREE: Final = re.compile("(?<=\\d)[\u00ba\u02da]|(?<=\\d )[\u00ba\u02da](?=[CF])")
 """Signs that look like the one for degrees and lie nearer on some keyboards."""
 _RAISED: Final = re.compile("[\u207b\u207a]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+|\u207f")
+_CHARGE: Final = re.compile(
+    "(?<=[A-Za-z\u2080-\u2089])(?P<count>[\u00b2\u00b3\u2074]?)(?P<sign>[\u207a\u207b])(?![\u2070\u00b9\u00b2\u00b3\u2074-\u2079])"
+)
+_CHARGES: Final = {"\u207a": "plus", "\u207b": "minus"}
+_ISOTOPE: Final = re.compile("(?<![^\\s(])[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,3}(?=[A-Z][a-z]?(?![A-Za-z]))")
 _NOTE: Final = re.compile(
     "(?<![A-Za-z])(?P<word>[A-Za-z]*[a-z]{4})?(?:(?<=[a-z])|(?<=[.,;:!?\"'\u201d\u2019])|(?:(?<=\\s)|\\A)(?=\\S+\\s))"
     "[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,3}(?![\\w\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207b])"
@@ -65,6 +71,7 @@ def normalize(text: SpannedText) -> SpannedText:
     from app.english import DIGIT_RULES, RULES
 
     text = text.sub(_TYPED_DEGREE, "\u00b0").sub(_VULGAR_SIGN, _part)
+    text = text.sub(_CHARGE, _charge).sub(_ISOTOPE, lambda found: f"{found.group().translate(_RAISED_DIGITS)} ")
     text = text.sub(_NOTE, _note).sub(_RAISED, _power).sub(_LOWERED, _index)
     for rule in (*(DIGIT_RULES if _DIGIT.search(text.text) else ()), *RULES):
         text = text.sub(rule.pattern, rule.spoken)
@@ -79,6 +86,12 @@ def _closed_up(text: SpannedText) -> SpannedText:
 def _part(found: re.Match[str]) -> str:
     """A fraction that is one character."""
     return f"{',' if found['slash'] else ''}{found['whole'] or ''} {_VULGAR[found['sign']]}"
+
+
+def _charge(found: re.Match[str]) -> str:
+    """`Fe\u00b3\u207a` as three plus."""
+    count = f" {found['count'].translate(_RAISED_DIGITS)}" if found["count"] else ""
+    return f"{count} {_CHARGES[found['sign']]}"
 
 
 def _note(found: re.Match[str]) -> str | None:

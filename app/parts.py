@@ -11,19 +11,25 @@ from typing import Final
 
 from app import numbers
 from app.amounts import AFTER
-from app.measures import UNIT, UNITS, plural
+from app.lengths import is_length
+from app.measures import LETTER_UNITS, UNIT, UNITS, plural
 from app.rules import ARTICLE, Match, Rule
 
 _PART_OF: Final = re.compile(r"[ -](?:of|mile|miles|inch|inches|cup|second|seconds)\b")
-_STARS: Final = re.compile(r" stars?\b")
+_STARS: Final = re.compile(
+    r" (?:stars?|tasks|tests|steps|files|items|questions|checks|jobs|pages|votes|nodes|pods|workers|done|completed?"
+    r"|passed|correct)\b"
+)
 _FINEST: Final = 16
 """Nobody counts in smaller parts than sixteenths beyond a whole: 120/80 is a blood pressure."""
+_GOES_ON: Final = re.compile(r" \w")
+"""Behind what could be a unit: cut in 1/2 in one go."""
 _IMPROPER: Final = 20
 """From so many on, nobody counts halves or quarters either: 287/4 is a score."""
 _OUT_OF: Final = "5|10|100"
 _STEP: Final = re.compile(
     r"\b(?:step|page|part|slide|question|task|level|round|stage|item|file|track|lesson|batch|epoch|episode|attempt"
-    r"|chapter|day|week) \Z",
+    r"|chapter|day|week|retry|try) \Z",
     re.IGNORECASE,
 )
 _BARS: Final = re.compile(r"[ -](?:time|beat|meter|metre|rhythm|groove|signature)\b")
@@ -59,6 +65,8 @@ def _pair(found: Match) -> str | None:
 
 def _fraction(found: Match) -> str:
     top, bottom = found["top"], found["bottom"]
+    if found["unit"] in LETTER_UNITS and _GOES_ON.match(found.string, found.end()) and not is_length(found):
+        return f"{_pair(found) or numbers.fraction(top, bottom)} {found['unit']}"
     if not found["unit"] and (pair := _pair(found)):
         return pair
     score = (
@@ -95,5 +103,6 @@ PART_RULES: Final[tuple[Rule, ...]] = (
         rf"(?: (?P<unit>{UNIT})\.?{AFTER})?(?![\w/])",
         _fraction,
     ),
+    Rule(rf"(?<=\d\.\d)/(?=\d{{1,4}}(?:\.\d{{1,2}})? ?(?:{UNIT})(?![\w/]))", " of "),
     Rule(rf"(?<![\w.])(?P<top>\d{{1,3}}\.\d)/(?P<bottom>{_OUT_OF})(?![\w./])", _out_of),
 )

@@ -62,11 +62,15 @@ CONTINENTAL_RULE: Final = Rule(_CONTINENTAL, _pointed)
 """Tried before commas between numbers."""
 LAKH_RULE: Final = Rule(_LAKHS, lambda f: f["mark"] + f["whole"].replace(",", ""))
 PRICE_RULES: Final[tuple[Rule, ...]] = (
+    Rule(r"(?<![\w/.,])(?P<number>\d{1,2})/(?=[$\u20ac\u00a3]\d)", lambda f: f"{f['number']} for "),
     Rule(
         rf"(?<![\w.])(?P<currency>{_CURRENCY})(?P<low>{NUMBER})(?P<small>[kKMB])? ?[-\u2013] ?"
         rf"(?P<again>{_CURRENCY})?(?P<high>{NUMBER})(?: ?{_SCALE}\b)?{_PER}",
         _money_range,
     ),
-    Rule(rf"{SIGN}(?<![\w/])(?P<currency>{_CURRENCY}) ?(?P<number>{NUMBER}|\.\d+)(?:[ -]?{_SCALE}\b)?{_PER}", _money),
+    Rule(
+        rf"{SIGN}(?<!\w)(?<![A-Z]/)(?P<currency>{_CURRENCY}) ?(?P<number>{NUMBER}|\.\d+)(?:[ -]?{_SCALE}\b)?{_PER}",
+        _money,
+    ),
     Rule(rf"{SIGN}(?<![\w.])(?P<number>{NUMBER})(?: ?{_SCALE})? ?(?P<currency>{_CURRENCY})(?!\w){_PER}", _money),
 )

@@ -23,7 +23,7 @@ ARTICLE: Final = re.compile(r"\b[Aa]n? $")
 """At the end of what stands before a measure: it describes a thing, a five kilometer run."""
 _BETWEEN: Final = re.compile(r"\b[Bb]etween $")
 _FOLLOWER: Final = re.compile(r"\w")
-_GOES_ON: Final = re.compile(r"\s*[-\u2013\u2014,;:/]")
+_GOES_ON: Final = re.compile(r"\s*[-\u2013\u2014,;:/&+=]")
 _NEXT_WORD: Final = re.compile(r"[\"'\u201d\u2019)\s]*(\w+)")
 
 

@@ -37,7 +37,7 @@ SUM_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<=\d)!(?= ?[=+\u2212\u00d7/])", " factorial"),
     Rule(r"\bf/(?=\d)", "f "),
     Rule(r"(?<=[\w)]\))/(?=\d|\(|[a-z](?!\w))", " over "),
-    Rule(r"(?<![\w/.'\u2019-])(?P<top>[a-vx-z])/(?=\d{1,4}(?![\w/-]|\.\d))", lambda f: f"{f['top']} over "),
+    Rule(r"(?<![\w/.'\u2019-])(?<!\d )(?P<top>[a-vx-z])/(?=\d{1,4}(?![\w/-]|\.\d))", lambda f: f"{f['top']} over "),
     Rule(r"(?<![\w/.,-])(?P<top>\d{1,4})/(?=[abcijknpqrtxyz](?![\w/.'-]))", lambda f: f"{f['top']} over "),
     Rule(r"\u2191 ?(?=\d)", "up "),
     Rule(r"\u2193 ?(?=\d)", "down "),

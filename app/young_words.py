@@ -44,4 +44,7 @@ SAID: Final = {
     "beyonce": "b iy0 aa1 n s ey0", "rihanna": "r iy0 aa1 n ax0", "kanye": "k aa1 n y ey0",
     "eminem": "eh1 m ih0 n eh1 m", "schrodinger": "sh r ow1 d ih0 ng er0",
 }  # fmt: skip
-SPELLED: Final = frozenset({"api", "url", "cpu", "gpu", "usb", "uk", "usa", "eu", "fbi", "cia", "ceo"})
+SPELLED: Final = frozenset({
+    "api", "url", "cpu", "gpu", "usb", "uk", "usa", "eu", "fbi", "cia", "ceo", "idk", "omg", "fyi",
+    "imo", "imho", "ttyl", "aka", "ikr", "irl", "iirc", "afaik", "hmu", "diy", "eod",
+})  # fmt: skip

@@ -152,4 +152,30 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         "$$\\begin{align*} x &= 2 \\\\ y &= 3 \\end{align*}$$": "x equals two, y equals three",
         "+ \\sqrt{2} \\) and \\( \\frac{a}{b} +": "square root of two and a over b plus",
     },
+    "spans, shares and shops": {
+        "at 8 a.m. & 8 p.m., 30 min.\u20131 hr., 10k\u201320k, 2-3M": (
+            "at eight AM and eight PM, thirty minutes to one hour, ten thousand to twenty thousand, two to three "
+            "million"
+        ),
+        "the '60s\u2013'70s, Dec '25 \u2013 Jan '26": (
+            "the sixties to the seventies, December twenty five to January twenty six"
+        ),
+        "retry 3/10 in 2.5s, 3/5 tasks, 45.2/120.5 MB, 2/$5": (
+            "retry three of ten in two point five seconds, three out of five tasks, forty five point two of one "
+            "hundred twenty point five megabytes, two for five dollars"
+        ),
+        "cut it by 3/4 in one go": "cut it by three quarters in one go",
+        "U2's song, f/u n/a, a B- for it, y/n": "U two's song, F U N A, a B minus for it, y or n",
+        "if (a || b) with <stdio.h>": "if (a or b) with stdio dot h",
+        "Fe\u00b3\u207a, SO\u2084\u00b2\u207b and \u00b9\u2074C": "Fe three plus, SO four two minus and fourteen C",
+    },
+    "chapter and verse": {
+        "1 Cor. 13:4-7, Gen. 1:1, Psalm 23:4, a ratio of 3:4": (
+            "First Corinthians thirteen, four to seven, Genesis one, one, Psalm twenty three, four, a ratio of three "
+            "to four"
+        ),
+        "John 3:16 and Mark at 5:30, Mark 9:30 pm or Mark 9:00": (
+            "John three, sixteen and Mark at five thirty, Mark nine thirty PM or Mark nine o'clock"
+        ),
+    },
 }
