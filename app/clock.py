@@ -119,7 +119,6 @@ CLOCK_RULES: Final[tuple[Rule, ...]] = (
         r"(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d) ?(?:hours|hrs?)\b",
         _service_time,
     ),
-    Rule(r"\bM[-\u2013]F\b", "Monday to Friday"),
     Rule(
         r"(?<![\w.,:])\d{1,4} ?[dhm](?:(?:in|r|rs|ins)\b)?(?: ?\d{1,3} ?[hms](?:(?:in|ins|r|rs|ec|ecs)\b)?)+(?!\w)",
         _duration,

@@ -211,7 +211,7 @@ DECADE_RULES: Final[tuple[Rule, ...]] = (
         _decade,
     ),
     Rule(
-        rf"(?=\d)(?:{_OF_LIFE}|(?<=mid-))(?P<number>[1-9]00)s\b",
+        rf"(?=[1-9]00s)(?:{_OF_LIFE}|(?<=mid-))(?P<number>[1-9]00)s\b",
         lambda f: numbers.plural(numbers.cardinal(f["number"]).removeprefix("one ")),
     ),
     Rule(r"(?<=ties )(?P<and>and|or|to) (?P<the>the )?(?P<short>[2-9]0)s\b", _next_decade),
@@ -233,6 +233,7 @@ SHORT_YEAR_RULES: Final[tuple[Rule, ...]] = (
 )
 """Years of two digits where an apostrophe or a season says so. Tried after measures: a quotation may begin with one."""
 DAY_NAME_RULES: Final[tuple[Rule, ...]] = (
+    Rule(r"\bM[-\u2013]F\b", "Monday to Friday"),
     Rule(rf"\b(?P<day>{_ANY_DAY})\b(?=(?:,| ?&| and| or) (?:{_FULL_DAY})\b)", _day),
     Rule(rf"(?P<before>(?:day,|day ?&|day and|day or) )(?P<day>{_ANY_DAY})\b", lambda f: f["before"] + _day(f)),
     Rule(r"(?=S)(?:(?<=\b[Oo]n )|(?<=\b[Ee]very )|(?<=\b[Nn]ext )|(?<=\b[Uu]ntil ))(?P<day>Sun|Sat)\.", _day),

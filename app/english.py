@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from string import ascii_letters
 from typing import Final
 
 from app import numbers
@@ -57,10 +58,6 @@ def _every(found: Match) -> str:
     return f"every {numbers.cardinal(found['low'])}{high} hours"
 
 
-def _amps(found: Match) -> str:
-    return f"{numbers.decimal(found['number'])} amps"
-
-
 def _crowd(found: Match) -> str:
     """`1,000s of` as thousands of."""
     word = numbers.cardinal(found["number"]).removeprefix("one ")
@@ -101,7 +98,15 @@ def _short(table: dict[str, str]) -> Callable[[Match], str]:
 
 def _dotted(found: Match) -> str | None:
     """A dot within a name, as in `beta.3`."""
-    return None if found["word"].lower() in _SHORT_FORMS else f"{found['word']} dot "
+    before = found.string[max(0, found.start() - 12) : found.start()]
+    word = before[len(before.rstrip(ascii_letters)) :]
+    return None if word.lower() in _SHORT_FORMS else " dot "
+
+
+def _touching(found: Match) -> str:
+    """A number with letters at its side: `U2's`."""
+    its = found["its"] or ""
+    return f" {numbers.plain(found.group().removesuffix(its))}{its} "
 
 
 def _initials(found: Match) -> str:
@@ -151,7 +156,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(r"(?<=\dth) c\.(?!\w)", lambda f: f" century{kept_dot(f)}"),
     Rule(
-        r"(?:(?<=\bBC)|(?<=\bBCE)|(?<=\bAD)|(?<=\bCE)) ?[-\u2013] ?(?=\d|(?:AD|BC|CE|BCE)\b)",
+        r"(?=[ \u2013-])(?:(?<=\bBC)|(?<=\bBCE)|(?<=\bAD)|(?<=\bCE)) ?[-\u2013] ?(?=\d|(?:AD|BC|CE|BCE)\b)",
         " to ",
     ),
     Rule(r"(?<=\d)(?P<low>[A-Z])[-\u2013](?=\d{1,3}[A-Z]\b)", lambda f: f"{f['low']} to "),
@@ -173,11 +178,13 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     *LENGTH_RULES,
     Rule(r"\u00b0(?= ?[-\u2013] ?\d{1,3} ?\u00b0)", ""),
     Rule(rf"{SIGN}(?<![\w.,])(?P<number>\d{{1,3}}(?:\.\d)?)(?P<gap> ?)(?P<scale>[CF])(?!\w|['\u2019-])", _degrees),
-    Rule(r"(?<![\w.])(?P<number>\d{1,4}\.\d{1,2}) ?A(?![\w'\u2019-])", _amps),
+    Rule(
+        r"(?<![\w.])(?P<number>\d{1,4}\.\d{1,2}) ?A(?![\w'\u2019-])", lambda f: f"{numbers.decimal(f['number'])} amps"
+    ),
     Rule(r"(?<![\w.,])(?P<number>10{1,2}|1,?000|10,?000|100,?000)s (?=of\b)", _crowd),
     Rule(r"(?<![\w.,])(?P<tens>\d{1,2})-?(?P<end>ers?|ish)\b", _named),
     Rule(
-        r"(?:(?<=[A-Za-z])(?P<of>-)|(?<![\w.,-])(?=7\d7)|(?<=\b[1-9])(?P<by>[x\u00d7]))(?P<number>\d{1,3})s\b(?![\u2019'])",
+        r"(?=[-7x\u00d7])(?:(?<=[A-Za-z])(?P<of>-)|(?<![\w.,-])(?=7\d7)|(?<=\b[1-9])(?P<by>[x\u00d7]))(?P<number>\d{1,3})s\b(?![\u2019'])",
         lambda f: f"{' by ' if f['by'] else ' ' if f['of'] else ''}{numbers.plural(numbers.paired(f['number']))}",
     ),
     Rule(r"(?<![\w.,])(?P<lines>\d{3,4})(?P<way>[pi])(?!\w)", lambda f: f"{numbers.paired(f['lines'])} {f['way']}"),
@@ -225,9 +232,8 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"(?<![\w.]){NUMBER}(?!\w|[.,]\d)", lambda f: numbers.plain(f.group())),
     Rule(r"(?<!\w)\.\d{1,15}(?!\w)", lambda f: numbers.decimal(f.group())),
     SERIAL_RULE,
-    Rule(r"(?P<word>[A-Za-z]+)\.(?=\d)", _dotted),
-    Rule(rf"{NUMBER}(?=['\u2019]s\b)", lambda f: f" {numbers.plain(f.group())}"),
-    Rule(rf"{NUMBER}", lambda f: f" {numbers.plain(f.group())} "),
+    Rule(r"\.(?<=[A-Za-z]\.)(?=\d)", _dotted),
+    Rule(rf"{NUMBER}(?P<its>['\u2019]s\b)?", _touching),
 )
 """Tried on text that holds a digit."""
 
@@ -281,12 +287,12 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<=\w):(?=\w)", " "),
     Rule(r"(?<![^\s(\"'])/(?=[a-z])", "slash "),
     Rule(
-        r"(?<![\w/])(?!y/n|m/f|x/y)(?P<first>[a-z])/(?P<second>[a-z])(?![\w/])",
+        r"(?P<first>[a-z])/(?P<second>[a-z])(?![\w/])(?<![\w/]...)(?<!y/n|m/f|x/y)",
         lambda f: f"{f['first']} {f['second']}".upper(),
     ),
     Rule(r"(?<=[a-z]) ?/ ?(?=[a-z])", " or "),
     Rule(r"(?<=\))\.(?=[a-z]{2,4}(?!\w))", " dot "),
-    Rule(r"(?<=\b[Aa] [B-F])-(?=[\s.,;!?)]|$)|(?<=\b[Aa]n A)-(?=[\s.,;!?)]|$)", " minus"),
+    Rule(r"-(?:(?<=\b[Aa] [B-F]-)|(?<=\b[Aa]n A-))(?=[\s.,;!?)]|$)", " minus"),
     Rule(r"(?<=\w) / (?=\w)", ", "),
     Rule(r"(?<=\w) ?/ ?(?=\w)", " "),
     LONE_SIGNS,

@@ -30,7 +30,7 @@ _REFERENCE: Final = re.compile(r"(?<!\b[a-z])\[\^?[1-9]\d{0,2}\]")
 """Of a footnote; `i[1]` and `list[0]` are places in a list."""
 _BULLET: Final = re.compile(
     r"(?:^|(?<=\n))(?:>\s*)+(?=\n|$)"  # an empty line of a quotation
-    r"|(?:^|(?<=\n))\s*(?:[-*+\u2022>]\s+)+(?:\[[ xX]\]\s+)?|(?:^|(?<=\n))\s*#{1,6}\s+"
+    r"|(?:^|(?<=\n))\s*(?:(?:[-*+\u2022]|>+)\s+)+(?:\[[ xX]\]\s+)?|(?:^|(?<=\n))\s*#{1,6}\s+"
 )
 _BETWEEN: Final = re.compile(r"(?<=\d) ?\*(?!\*) ?(?=\d)")
 _STAR_KEY: Final = re.compile(r"(?:(?<=\b[Pp]ress )|(?<=\b[Dd]ial )|(?<=\b[Hh]it ))\*(?=\d|[\s.,;]|$)")

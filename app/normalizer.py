@@ -22,9 +22,8 @@ _NEEDED: Final = re.compile(
     r"|\b(?:Mr|Mrs|Ms|Dr|Prof|Mt|Lt|Sgt|Capt) (?:[A-Z]|and )|\bA-Z\b"
     r"|\b(?:St|Ave|Blvd|Rd|Pkwy|Hwy|Fwy)\b"  # perhaps a place
     r"|\b[NESW]?[NS][EW]\b|\b(?:[Hh]ead(?:ed|ing)?|[Ww]inds?:?|[Cc]ontinue|[Ff]acing|[Mm]oving) [NSEW]\b"
-    r"|\b(?:[Tt]urn|[Kk]eep|[Bb]ear|[Ss]tay) [LR]\b|\b[YQM]o[YQM]\b"
-    r"|\b[Aa]n? [A-F]-(?:[\s.,;!?)]|\Z)"
-    r"|(?<!\S)[:;]-?[DPp]\b|\b[NSEW] [A-Z]|\b(?:vs|VS)\b|\bv\. [A-Z]|->"
+    r"|[LR](?<=(?:urn|eep|ear|tay) .)\b|[YQM](?:o[YQM]|-F)\b"
+    r"|-(?<= [A-F]-)(?:[\s.,;!?)]|\Z)|[:;](?<!\S.)-?[DPp]\b|\b[NSEW] [A-Z]|\b(?:vs|VS)\b|\bv\. [A-Z]|->"
 )
 _VULGAR: Final = {
     "\u00bd": "1/2", "\u2153": "1/3", "\u2154": "2/3", "\u00bc": "1/4", "\u00be": "3/4", "\u2155": "1/5",

@@ -120,7 +120,7 @@ HEADING_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?P<place>\b(?:[oO]n|[aA]t|[aA]long|[dD]own) [A-Z][a-z]+ )(?P<street>St)\.", _street),
     Rule(rf"\b(?P<before>{_TOWARDS}) (?P<point>[NS][EW])\b(?![.'\u2019-]\w)", _point),
     Rule(rf"\b(?P<before>(?:{_HEADING})) (?P<point>{_POINT})\b(?![.'\u2019-]\w)", _point),
-    Rule(r"\b(?:[NS][NS][EW]|[EW][NS][EW])\b(?!['\u2019.-]\w)", lambda f: _COMPASS.get(f.group())),
+    Rule(r"[NSEW][NS][EW]\b(?<=\b[NSEW]{3})(?!['\u2019.-]\w)", lambda f: _COMPASS.get(f.group())),
     Rule(
         r"(?P<way>\b(?:[Tt]urn|[Kk]eep|[Bb]ear|[Ss]tay) )(?P<side>[LR])\b(?!['\u2019.-]\w)",
         lambda f: f"{f['way']}{'left' if f['side'] == 'L' else 'right'}",

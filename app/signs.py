@@ -44,8 +44,8 @@ SUM_RULES: Final[tuple[Rule, ...]] = (
 )
 """Tried on text that holds a digit."""
 SCALE_RULES: Final[tuple[Rule, ...]] = (
-    Rule(rf"(?<=\b[A-G])#(?={_CHORD})|(?<=\b[CF])#(?!\w)", " sharp "),
-    Rule(r"(?<=\b[A-G])b(?= (?:major|minor)\b)", " flat"),
+    Rule(rf"#(?:(?<=\b[A-G]#)(?={_CHORD})|(?<=\b[CF]#)(?!\w))", " sharp "),
+    Rule(r"b(?<=\b[A-G]b)(?= (?:major|minor)\b)", " flat"),
 )
 """Of music; C# is a language, too."""
 PAIRED_SIGNS: Final = Rule(rf"(?P<signs>{alternatives(_PAIRS)})", lambda f: f" {_PAIRS[f['signs']]} ")

@@ -75,11 +75,12 @@ CODE_RULES: Final[tuple[Rule, ...]] = (
 )
 """Addresses of machines, checksums: tried before dates and times."""
 SERIAL_RULE: Final = Rule(
-    r"(?<=[A-Za-z])\d{6,15}|\d{6,15}(?=[A-Z])|(?<=[A-Za-z])\d{5}(?=[A-Z])", lambda f: f" {numbers.grouped(f.group())} "
+    r"\d(?:(?<=[A-Za-z]\d)\d{5,14}|\d{5,14}(?=[A-Z])|(?<=[A-Za-z]\d)\d{4}(?=[A-Z]))",
+    lambda f: f" {numbers.grouped(f.group())} ",
 )
 """Long numbers that touch letters: nobody counts them. Tried after measures."""
 PHONE_RULES: Final[tuple[Rule, ...]] = (
-    Rule(r"\b(?:[Ee]xt)\.? (?=\d)|(?<=[\d-]\d{3} )x(?=\d{2,5}(?!\w))", "extension "),
+    Rule(r"(?:\b[Ee]xt\.? |x(?<=[\d-]\d{3} x)(?=\d{2,5}(?!\w)))(?=\d)", "extension "),
     Rule(r"(?<![\w.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}(?!\w)", _grouped),
     Rule(r"(?<![\w.])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\w)", _grouped),
     Rule(r"(?<![\w.-])\d{3}-\d{4}(?![\w-])|(?<![\w.])\d{3}-\d{2}-\d{4}(?![\w-])", _grouped),
