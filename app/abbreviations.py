@@ -153,6 +153,21 @@ DAYS: Final = {
     "sun": "Sunday",
 }
 
+BOOKS: Final = {
+    "Gen": "Genesis", "Exod": "Exodus", "Ex": "Exodus", "Lev": "Leviticus", "Num": "Numbers", "Deut": "Deuteronomy",
+    "Josh": "Joshua", "Judg": "Judges", "Ruth": "Ruth", "Sam": "Samuel", "Kings": "Kings", "Chron": "Chronicles",
+    "Ezra": "Ezra", "Neh": "Nehemiah", "Esther": "Esther", "Job": "Job", "Ps": "Psalm", "Psalm": "Psalm",
+    "Prov": "Proverbs", "Eccl": "Ecclesiastes", "Song of Solomon": "Song of Solomon", "Isa": "Isaiah",
+    "Jer": "Jeremiah", "Lam": "Lamentations", "Ezek": "Ezekiel", "Dan": "Daniel", "Hos": "Hosea", "Joel": "Joel",
+    "Amos": "Amos", "Jonah": "Jonah", "Mic": "Micah", "Hab": "Habakkuk", "Zech": "Zechariah", "Mal": "Malachi",
+    "Matt": "Matthew", "Mark": "Mark", "Luke": "Luke", "John": "John", "Acts": "Acts", "Rom": "Romans",
+    "Cor": "Corinthians", "Gal": "Galatians", "Eph": "Ephesians", "Phil": "Philippians", "Col": "Colossians",
+    "Thess": "Thessalonians", "Tim": "Timothy", "Titus": "Titus", "Heb": "Hebrews", "Jas": "James", "James": "James",
+    "Pet": "Peter", "Jude": "Jude", "Rev": "Revelation", "Surah": "Surah", "Quran": "Quran", "Qur'an": "Qur'an",
+}  # fmt: skip
+"""Of the Bible, and the Quran: names and short forms."""
+_SHORT_BOOKS: Final = frozenset(short.lower() for short, name in BOOKS.items() if short != name)
+
 _ALSO_WORDS: Final = frozenset(
     {"no", "art", "fig", "sun", "sat", "min", "max", "mar", "dec", "p", "sec", "co", "fr", "al", "rs"}
 )
@@ -177,7 +192,7 @@ def ends_sentence(word: str, follower: str) -> bool:
     key = word.lower()
     if key in _ALSO_WORDS or key in _MAY_END:
         return not follower.isdigit()
-    if follower.isdigit() and len(key) > 1 and not _VOWELS.search(key):
+    if follower.isdigit() and (key in _SHORT_BOOKS or (len(key) > 1 and not _VOWELS.search(key))):
         return False  # a word shortened to its consonants: "sch. 2", "cl. 7"
     if key in TITLES or key in BEFORE_NUMBER or key in DOTTED or key in ANYWHERE:
         return False

@@ -146,7 +146,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"\b50[/:-]50\b", "fifty fifty"),
     _WITHIN,
     Rule(r"(?<!\d )(?<![\w.])(?P<m>[Mm])in\. (?=\d)", lambda f: f"{f['m']}inimum "),
-    Rule(r"(?<![\w/.])20/20(?! ?[\w/%])|(?<![\w/.])20/20(?= (?:vision|hindsight)\b)", "twenty twenty"),
+    Rule(r"(?<![\w/.])20/20(?! ?[\w/%])|(?<![\w/.])20[/-]20(?= (?:vision|hindsight)\b)", "twenty twenty"),
     *CODE_RULES,
     VERSE_RULE,
     Rule(r"\b(?P<e>[Ee])st\. (?=(?:in )?(?:1[5-9]|20)\d\d(?!\d))", lambda f: f"{f['e']}stablished "),

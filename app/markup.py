@@ -84,7 +84,7 @@ def strip_markup(text: SpannedText) -> SpannedText:
     if not MARKUP.search(text.text):
         return text
     text = text.sub(_ESCAPE, "").sub(_FENCE, "").sub(_RULE, "").sub(_TAG, " ")
-    text = text.sub(_ENTITY, lambda found: html.unescape(found.group())).sub(_HIDDEN, "ending in ").sub(_FACE, " ")
+    text = text.sub(_ENTITY, lambda found: html.unescape(found.group())).sub(_FACE, " ")
     text = text.sub(_LINK_IN_ANGLES, lambda found: found.group(1)).sub(_IMAGE_OR_LINK, lambda found: found.group(1))
     text = text.sub(_PLACEHOLDER, lambda found: re.sub("[-_]", " ", found.group(1)))
     text = (
@@ -108,6 +108,11 @@ def _times(found: re.Match[str]) -> str | None:
     if _NAMES.search(before.split()[-1]) and found["right"].isupper():
         return " star "
     return " \u00d7 " if "=" in before else None
+
+
+def speak_hidden(text: SpannedText) -> SpannedText:
+    """`**** 4242` in English words; before the marks go."""
+    return text.sub(_HIDDEN, "ending in ") if MARKUP.search(text.text) else text
 
 
 def speak_addresses(text: SpannedText) -> SpannedText:

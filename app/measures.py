@@ -54,6 +54,7 @@ UNITS: Final = {
     "in\u00b2": "square inch", "sq in": "square inch", "sq. in": "square inch", "sq yd": "square yard",
     "sq. yd": "square yard", "cu in": "cubic inch", "cu. in": "cubic inch", "cu yd": "cubic yard",
     "cu. yd": "cubic yard", "ft-lb": "foot pound", "ft-lbs": "foot pound", "lb-ft": "pound foot",
+    "kg\u00b7m/s\u00b2": "kilogram meter per second squared",
     "N\u00b7m": "newton meter", "N\u22c5m": "newton meter", "eV": "electron volt", "keV": "kilo electron volt",
     "MeV": "mega electron volt", "GeV": "giga electron volt", "TeV": "tera electron volt", "Mbit": "megabit",
     "Gbit": "gigabit", "nF": "nanofarad", "\u00b5F": "microfarad", "\u03bcF": "microfarad",

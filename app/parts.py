@@ -32,6 +32,8 @@ _STEP: Final = re.compile(
     r"|chapter|day|week|retry|try) \Z",
     re.IGNORECASE,
 )
+_NEAR: Final = 12
+"""Characters before a pair that may tell what it is."""
 _BARS: Final = re.compile(r"[ -](?:time|beat|meter|metre|rhythm|groove|signature)\b")
 _PHRASE_ENDS: Final = re.compile(r"\s*(?:[.,;:!?)]|$)")
 _SHARED: Final = re.compile(r"[ -](?:split|rule|mix|ratio|blend|principle|portfolio|custody|chance)\b")
@@ -53,7 +55,7 @@ def _season(top: str, bottom: str) -> str | None:
 
 def _pair(found: Match) -> str | None:
     """Two numbers that are no fraction, as the words around them tell."""
-    top, bottom, before = found["top"], found["bottom"], found.string[: found.start()]
+    top, bottom, before = found["top"], found["bottom"], found.string[max(0, found.start() - _NEAR) : found.start()]
     if _STEP.search(before):
         return f"{numbers.cardinal(top)} of {numbers.cardinal(bottom)}"
     after = _BARS if bottom in {"2", "4", "8", "16"} else _SHARED

@@ -12,7 +12,7 @@ from typing import Final
 from app.east_asian import EAST_ASIAN, normalize_east_asian
 from app.formulas import speak_formulas
 from app.language import LanguageGuess
-from app.markup import speak_addresses, strip_markup
+from app.markup import speak_addresses, speak_hidden, strip_markup
 from app.normalizer import normalize
 from app.spans import SpannedText
 from app.speakable import speakable
@@ -47,7 +47,7 @@ class Reading:
         `opened`: marks of quotations that go on in these words (`app.lengths.open_quotations`).
         """
         if self.normalize:
-            words = strip_markup(speak_formulas(words) if language == "english" else words)
+            words = strip_markup(speak_hidden(speak_formulas(words)) if language == "english" else words)
             if language == "english":
                 words = _normalize(speak_addresses(words), opened)
             elif language in EAST_ASIAN:

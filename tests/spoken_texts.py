@@ -174,6 +174,7 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
             "First Corinthians thirteen, four to seven, Genesis one, one, Psalm twenty three, four, a ratio of three "
             "to four"
         ),
+        "2 Tim 3:16, call Dan 5:30": "Second Timothy three, sixteen, call Dan five thirty",
         "John 3:16 and Mark at 5:30, Mark 9:30 pm or Mark 9:00": (
             "John three, sixteen and Mark at five thirty, Mark nine thirty PM or Mark nine o'clock"
         ),

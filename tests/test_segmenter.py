@@ -73,7 +73,7 @@ def facts(segment: Segment) -> tuple[str, list[int], bool]:
         "Pi is 3.14159 or so.|Good.",
         "It costs $3.50.|Cheap!",
         "Take it at 8 a.m. & 8 p.m. + noon.|Then at 9 p.m.|$5 is due.",
-        "Read cl. 7 and qty. 2 of sch. 3 today.|We watch a play.|2 of us.",
+        "Read cl. 7 and qty. 2 of sch. 3 today, Matt. 5:3 and 1 Cor. 13:4 too.|We watch a play.|2 of us.",
         "See example.com or www.example.org/a.b for more.|Thanks.",
         "Wait... what is that?|Nothing.",
         "Wait...|Then he came.",
