@@ -110,7 +110,7 @@ AMOUNT_RULES: Final[tuple[Rule, ...]] = (
     ),
     LONE_RATE_RULE,
     Rule(
-        rf"(?:(?<=[a-z])|(?<=\d)(?=/(?:min|sec|hr|wk|mo|yr)))/(?P<unit>{UNIT})(?!\w)(?:\.{AFTER})?",
+        rf"(?:(?<=[a-z])|(?<=\d)(?=/(?:min|sec|hr?|wk|mo|yr)))/(?P<unit>{UNIT})(?!\w)(?:\.{AFTER})?",
         lambda f: f" per {UNITS[f['unit']]}{_end(f)}",
     ),
     Rule(rf"(?<=[a-z\d])/(?={_EACH}\b)", " per "),

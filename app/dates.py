@@ -245,3 +245,14 @@ DAY_NAME_RULES: Final[tuple[Rule, ...]] = (
     ),
 )
 """Names of days and months that stand alone, without a dot; tried after dates, in text without digits too."""
+_LIFE_SPAN: Final = r"(?=[bdr])(?:(?<=\A)|(?<=[(,;\[\n])|(?<=[,;] ))(?P<word>[bdr])\. ?(?=(?:1\d|20)\d\d(?!\d))"
+_CIRCA: Final = (
+    r"(?=c)(?:(?<=\A)|(?<=[(,;\[\n])|(?<=[,;] )|(?<=\b(?:in|of|to|by) )"
+    r"|(?<=from |ince |ntil |uilt |ated |tten |nted |nded ))(?P<word>c)\. ?(?=\d{3,4}(?!\d))"
+)
+_LIVES: Final = {"b": "born", "d": "died", "r": "ruled", "c": "circa"}
+"""Before a year."""
+LIFE_RULES: Final[tuple[Rule, ...]] = tuple(
+    Rule(expression, lambda f: f"{_LIVES[f['word']]} ") for expression in (_LIFE_SPAN, _CIRCA)
+)
+"""Where something begins, not behind a word that one letter may follow: vitamin c."""

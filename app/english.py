@@ -16,7 +16,7 @@ from app import numbers
 from app.abbreviations import ANYWHERE, BEFORE_NUMBER, DAYS, DOTTED, MONTHS, TITLES
 from app.amounts import AMOUNT_RULES, LONE_RATE_RULE
 from app.clock import CLOCK_RULES
-from app.dates import DATE_RULES, DAY_NAME_RULES, DECADE_RULES, NAME_RANGES, SHORT_YEAR_RULES
+from app.dates import DATE_RULES, DAY_NAME_RULES, DECADE_RULES, LIFE_RULES, NAME_RANGES, SHORT_YEAR_RULES
 from app.lengths import AREA_RULE, FRACTION_RULES, LENGTH_RULES, SIDES_RULE
 from app.measures import SCALES, UNIT, measure
 from app.parts import PART_RULES
@@ -100,7 +100,8 @@ def _dotted(found: Match) -> str | None:
     """A dot within a name, as in `beta.3`."""
     before = found.string[max(0, found.start() - 12) : found.start()]
     word = before[len(before.rstrip(ascii_letters)) :]
-    return None if word.lower() in _SHORT_FORMS else " dot "
+    in_short = word.lower() in _SHORT_FORMS or before[: -len(word)].endswith(".")
+    return None if in_short else " dot "
 
 
 def _touching(found: Match) -> str:
@@ -129,13 +130,11 @@ _AT_DEGREES: Final = re.compile(
 _LAST_ROW: Final = 60
 """Of seats in an aeroplane, which are numbered like degrees: "go to 14C"."""
 
-_LIVES: Final = {"b": "born", "d": "died", "r": "ruled", "c": "circa"}
-"""Before a year."""
 _GROWTH: Final = {"YoY": "year over year", "QoQ": "quarter over quarter", "MoM": "month over month"}
 _SHORT_FORMS: Final = frozenset((*ANYWHERE, *BEFORE_NUMBER, *DAYS, *MONTHS, *TITLES))
 _JOINING: Final = (
     "and|but|or|so|yet|as|if|in|is|it|he|she|we|they|you|not|no|oh|um|uh|the|an?|to|for|of|on|at|by|with|which|who|that"
-    "|this|then|when|also|all|now|well|yes|like|my|his|her|our|from|just|only"
+    "|this|then|when|also|all|now|well|yes|like|my|me|his|him|her|them|our|from|just|only"
 )
 """Behind a dash these go on with the sentence; other short words are options of a command."""
 
@@ -150,10 +149,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     *CODE_RULES,
     VERSE_RULE,
     Rule(r"\b(?P<e>[Ee])st\. (?=(?:in )?(?:1[5-9]|20)\d\d(?!\d))", lambda f: f"{f['e']}stablished "),
-    Rule(
-        r"(?<![\w.])(?<!\d )(?:(?P<word>[bdr])\. ?(?=(?:1[0-9]|20)\d\d(?!\d))|(?P<circa>c)\. ?(?=\d{3,4}(?!\d)))",
-        lambda f: f"{_LIVES[f['word'] or 'c']} ",
-    ),
+    *LIFE_RULES,
     Rule(r"(?<=\dth) c\.(?!\w)", lambda f: f" century{kept_dot(f)}"),
     Rule(
         r"(?=[ \u2013-])(?:(?<=\bBC)|(?<=\bBCE)|(?<=\bAD)|(?<=\bCE)) ?[-\u2013] ?(?=\d|(?:AD|BC|CE|BCE)\b)",

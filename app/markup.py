@@ -33,6 +33,7 @@ _BULLET: Final = re.compile(
     r"|(?:^|(?<=\n))\s*(?:(?:[-*+\u2022]|>+)\s+)+(?:\[[ xX]\]\s+)?|(?:^|(?<=\n))\s*#{1,6}\s+"
 )
 _BETWEEN: Final = re.compile(r"(?<=\d) ?\*(?!\*) ?(?=\d)")
+_RAISED: Final = re.compile(r"(?<=\d) ?\*\* ?(?=\d)")
 _STAR_KEY: Final = re.compile(r"(?:(?<=\b[Pp]ress )|(?<=\b[Dd]ial )|(?<=\b[Hh]it ))\*(?=\d|[\s.,;]|$)")
 _STAR: Final = re.compile(r"(?<=(?P<left>[\w)\]])) (?P<stars>\*\*?) (?=(?P<right>[\w(]+))")
 _NAMES: Final = re.compile(r"[A-Z]{2,}")
@@ -56,7 +57,7 @@ _LINK_IN_ANGLES: Final = re.compile(r"<(?:mailto:)?([^<>\s]{1,2000}(?:://|@)[^<>
 _TAG: Final = re.compile(
     r"</?(?:b|i|u|em|strong|p|br|div|span|a|h[1-6]|ul|ol|li|dl|dt|dd|code|pre|kbd|samp|var|sub|sup|small|hr|img|mark"
     r"|del|ins|abbr|blockquote|cite|table|thead|tbody|tr|td|th|details|summary|section|font|center|think|speak|break"
-    r"|prosody|emphasis)\b[^<>]{0,200}>"
+    r"|prosody|emphasis)(?:\s[^<>]{0,200}[=\"'][^<>]{0,200}|\s\w{1,20})?\s?/?>"
 )
 _ENTITY: Final = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|mdash|ndash|hellip|deg|#\d{2,5});")
 _MAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
@@ -90,6 +91,7 @@ def strip_markup(text: SpannedText) -> SpannedText:
     text = (
         text.sub(_REFERENCE, "")
         .sub(_BULLET, "")
+        .sub(_RAISED, " ^ ")
         .sub(_BETWEEN, " \u00d7 ")
         .sub(_STAR, _times)
         .sub(_STAR_KEY, "star ")

@@ -36,7 +36,7 @@ _TYPED_DEGREE: Final = re.compile("(?<=\\d)[\u00ba\u02da]|(?<=\\d )[\u00ba\u02da
 """Signs that look like the one for degrees and lie nearer on some keyboards."""
 _RAISED: Final = re.compile("[\u207b\u207a]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+|\u207f")
 _CHARGE: Final = re.compile(
-    "(?<=[A-Za-z\u2080-\u2089])(?P<count>[\u00b2\u00b3\u2074]?)(?P<sign>[\u207a\u207b])(?![\u2070\u00b9\u00b2\u00b3\u2074-\u2079])"
+    "(?<=[A-Za-z\u2080-\u2089])(?P<count>[\u00b2\u00b3\u2074]?)(?P<sign>[\u207a\u207b])(?![\\w\u2070\u00b9\u00b2\u00b3\u2074-\u2079])"
 )
 _CHARGES: Final = {"\u207a": "plus", "\u207b": "minus"}
 _ISOTOPE: Final = re.compile("(?<![^\\s(])[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,3}(?=[A-Z][a-z]?(?![A-Za-z]))")

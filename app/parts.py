@@ -34,7 +34,7 @@ _STEP: Final = re.compile(
 )
 _NEAR: Final = 12
 """Characters before a pair that may tell what it is."""
-_BARS: Final = re.compile(r"[ -](?:time|beat|meter|metre|rhythm|groove|signature)\b")
+_BARS: Final = re.compile(r"[ -](?:time(?! zone)|beat|meter|metre|rhythm|groove|signature)\b")
 _PHRASE_ENDS: Final = re.compile(r"\s*(?:[.,;:!?)]|$)")
 _SHARED: Final = re.compile(r"[ -](?:split|rule|mix|ratio|blend|principle|portfolio|custody|chance)\b")
 

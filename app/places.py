@@ -120,9 +120,13 @@ HEADING_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?P<place>\b(?:[oO]n|[aA]t|[aA]long|[dD]own) [A-Z][a-z]+ )(?P<street>St)\.", _street),
     Rule(rf"\b(?P<before>{_TOWARDS}) (?P<point>[NS][EW])\b(?![.'\u2019-]\w)", _point),
     Rule(rf"\b(?P<before>(?:{_HEADING})) (?P<point>{_POINT})\b(?![.'\u2019-]\w)", _point),
-    Rule(r"[NSEW][NS][EW]\b(?<=\b[NSEW]{3})(?!['\u2019.-]\w)", lambda f: _COMPASS.get(f.group())),
     Rule(
-        r"(?P<way>\b(?:[Tt]urn|[Kk]eep|[Bb]ear|[Ss]tay) )(?P<side>[LR])\b(?!['\u2019.-]\w)",
+        r"[NSEW][NS][EW]\b(?<=\b[NSEW]{3})(?:(?<=\(...)(?=\))|(?= (?:at|of|winds?|gust[a-z]*)\b))",
+        lambda f: _COMPASS.get(f.group()),
+    ),
+    Rule(
+        r"(?P<way>\b(?:[Tt]urn|[Kk]eep|[Bb]ear|[Ss]tay) )(?P<side>[LR])"
+        r"(?=\s*(?:[.,;:!?)]|$)| (?:at|on|onto|into|to|towards?|and|then|in|for|past)\b)",
         lambda f: f"{f['way']}{'left' if f['side'] == 'L' else 'right'}",
     ),
     Rule(rf"\b(?P<before>{alternatives(_STREETS.values())}) (?P<point>[NS][EW])\b", _point),

@@ -43,7 +43,8 @@ def _hardware(found: Match) -> str:
 def _colons(found: Match) -> str | None:
     """`fe80::1`; without a digit and a gap or many groups it is something else, like a time of day."""
     address = found.group()
-    if not any(map(str.isdecimal, address)) or ("::" not in address and address.count(":") < _GROUPS):
+    gap, letters = "::" in address, any(map(str.isalpha, address))
+    if not any(map(str.isdecimal, address)) or not (gap or (letters and address.count(":") >= _GROUPS)):
         return None
     return " ".join(_each(part) if part != ":" else "colon" for part in re.findall("[0-9A-Fa-f]+|:", address))
 
