@@ -11,6 +11,7 @@ import re
 from typing import Final
 
 from app import numbers
+from app.abbreviations import TIME_ZONES
 from app.rules import Match, Rule, last_dot
 
 _HALF: Final = r"(?: ?(?P<half>[aApP])(?:\.[mM]\b\.?|[mM]\b\.?))"
@@ -61,6 +62,11 @@ def _run(found: Match) -> str | None:
     if int(minutes) + int(seconds) == _SHARES:
         return None
     return f"{numbers.cardinal(minutes)} {'minutes' if seconds == '00' else numbers.short_year(seconds)}"
+
+
+def _zone_time(found: Match) -> str:
+    """`0842 GMT` as zero eight forty two."""
+    return _service_time(found).removesuffix(" hours")
 
 
 def _service_time(found: Match) -> str:
@@ -118,6 +124,10 @@ CLOCK_RULES: Final[tuple[Rule, ...]] = (
         r"(?<![\w.,:])(?:(?=0)|(?<=\b[aA]t )|(?<=\b[bB]y ))"
         r"(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d) ?(?:hours|hrs?)\b",
         _service_time,
+    ),
+    Rule(
+        rf"(?<![\w.,:])(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d)(?= (?:{'|'.join(sorted(TIME_ZONES))})\b)",
+        _zone_time,
     ),
     Rule(
         r"(?<![\w.,:])\d{1,4} ?[dhm](?:(?:in|r|rs|ins)\b)?(?: ?\d{1,3} ?[hms](?:(?:in|ins|r|rs|ec|ecs)\b)?)+(?!\w)",

@@ -150,7 +150,8 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     VERSE_RULE,
     Rule(r"\b(?P<e>[Ee])st\. (?=(?:in )?(?:1[5-9]|20)\d\d(?!\d))", lambda f: f"{f['e']}stablished "),
     *LIFE_RULES,
-    Rule(r"(?<=\dth) c\.(?!\w)", lambda f: f" century{kept_dot(f)}"),
+    Rule(r"(?<=\dth|\dst|\dnd|\drd) c\.(?= (?:BCE?|CE|AD)\b)", " century"),
+    Rule(r"(?<=\dth|\dst|\dnd|\drd) c\.(?!\w)", lambda f: f" century{kept_dot(f)}"),
     Rule(
         r"(?=[ \u2013-])(?:(?<=\bBC)|(?<=\bBCE)|(?<=\bAD)|(?<=\bCE)) ?[-\u2013] ?(?=\d|(?:AD|BC|CE|BCE)\b)",
         " to ",
@@ -196,7 +197,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<=\dx)[-\u2013](?=\d{1,6}x)", " to "),
     Rule(r"(?<=\dx) - (?=\d+(?!\d|x))|(?<=[\u00b2\u00b3]) - (?=\d)", " minus "),
     Rule(
-        rf"(?<![\w.])(?<![+\u2212] )(?:(?P<low>{_FACTOR})[-\u2013])?(?P<number>{_FACTOR})[x\u00d7]"
+        rf"(?<![\w.])(?<![=+\u2212<>\u2264\u2265] )(?:(?P<low>{_FACTOR})[-\u2013])?(?P<number>{_FACTOR})[x\u00d7]"
         rf"(?!\w|{_OF_EQUATION})",
         _times,
     ),

@@ -44,7 +44,7 @@ _HIDDEN: Final = re.compile(
 )
 """Digits of a card that are kept from view."""
 _FACE: Final = re.compile(
-    r"\u00af\S{1,8}\u00af|(?<![^\s(])\(?\^[_.-]?\^;?\)?(?=[\s.,!?]|$)"
+    r"\u00af\S{1,8}\u00af|(?<!\S)>[_.]<(?!\S)|(?<![^\s(])\(?\^[_.-]?\^;?\)?(?=[\s.,!?]|$)"
     r"|\(\s*(?P<eye>[\u00b0^\u0ca0\u02d8\u00ac\u2267])[^A-Za-z0-9()]{0,4}(?P=eye)\s*\)"
 )
 _PLACEHOLDER: Final = re.compile(r"(?<![\w<])<([A-Za-z][\w./-]{0,40}(?: [A-Za-z][\w-]{0,20}){0,3})>(?!\w)")

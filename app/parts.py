@@ -29,7 +29,7 @@ _IMPROPER: Final = 20
 _OUT_OF: Final = "5|10|100"
 _STEP: Final = re.compile(
     r"\b(?:step|page|part|slide|question|task|level|round|stage|item|file|track|lesson|batch|epoch|episode|attempt"
-    r"|chapter|day|week|retry|try) \Z",
+    r"|chapter|day|week|retry|try|lap|hole) \Z",
     re.IGNORECASE,
 )
 _NEAR: Final = 12

@@ -16,7 +16,7 @@ from app.rules import ARTICLE, NUMBER, SIGN, Match, Rule, alternatives, between
 _CURRENCY: Final = alternatives(CURRENCIES)
 _LAKHS: Final = r"(?P<mark>(?:\u20b9|Rs\.?|INR) ?)(?P<whole>\d{1,2}(?:,\d\d)+,\d{3})(?!\d|,\d)"
 """In India the commas stand after the third digit and then after every second: 12,50,000."""
-_SCALE_WORDS: Final = "thousand|million|billion|trillion|bn|mn|tn|[kKMmBbT]"
+_SCALE_WORDS: Final = "thousand|million|billion|trillion|lakh|crore|bn|mn|tn|[kKMmBbT]"
 _SCALE: Final = f"(?P<scale>{_SCALE_WORDS})"
 _PER: Final = rf"(?P<per>/(?:(?!(?:{UNIT})(?!\w))(?=[a-z]{{3}})|(?=1[kKM]\b)))?"
 """So much per gallon, slice or million tokens; units that are written short have a rule of their own."""

@@ -19,7 +19,7 @@ _UNDECOMPOSED: Final = {
     "\u00f0": "th", "\u0131": "i", "\u017f": "s",
 }  # fmt: skip
 _APOSTROPHE: Final = re.compile("(?<=[^\\W_])[\u2018\u2019\u02bb\u02bc\u2032\u00b4`](?=[^\\W_])")
-_SHORT_END: Final = re.compile(r"\.(?=,)")
+_SHORT_END: Final = re.compile(r"\.(?=[)\]]*,)")
 """Before a comma a dot ends an abbreviation, no sentence."""
 _DOTS: Final = re.compile("\\.{2,}|\u2026")
 _LAST_DOTS: Final = re.compile("(?:\\.{2,}|\u2026)(?=[\\s'\"\u201d\u2019)\\]]*\\Z)")

@@ -181,4 +181,14 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
             "John three, sixteen and Mark at five thirty, Mark nine thirty PM or Mark nine o'clock"
         ),
     },
+    "scales and zones": {
+        "Rs. 5 lakh and \u20b92.5 crore": "five lakh rupees and two point five crore rupees",
+        "y = 2x, 2x faster, on lap 23/57": "y equals two x, two times faster, on lap twenty three of fifty seven",
+        "at 0842 GMT, a 10-yr 4.2% bond, the 3rd c. BC": (
+            "at zero eight forty two GMT, a ten year four point two percent bond, the third century BC"
+        ),
+        "5 \u00d7 400 g, 12 in\u00b3, kg\u00b7m/s\u00b2": (
+            "five times four hundred grams, twelve cubic inches, kilogram meters per second squared"
+        ),
+    },
 }
