@@ -166,6 +166,7 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         ),
         "cut it by 3/4 in one go": "cut it by three quarters in one go",
         "U2's song, f/u n/a, a B- for it, y/n": "U two's song, F U N A, a B minus for it, y or n",
+        "auto\\|whole, \\# of 2 \\*stars\\*": "auto, whole, pound of two stars",
         "if (a || b) with <stdio.h>": "if (a or b) with stdio dot h",
         "if (a<b) { c>d }, 2**3": "if (a less than b) { c greater than d }, two to the power of three",
         "vitamin c. 1999 and plan b. 2020": "vitamin c. nineteen ninety nine and plan b. twenty twenty",
