@@ -2,7 +2,8 @@
 
 Purpose: one rule for each way of writing, tried in order; what a rule makes is words, which later rules leave alone.
 Knows: written English, the order of all rules. Does not know: when they are needed (`normalizer`), markup, the rules of
-one subject (`amounts`, `dates`, `clock`, `prices`, `telephone`, `places`, `lengths`, `roman`).
+one subject (`amounts`, `dates`, `clock`, `prices`, `parts`, `telephone`, `places`, `lengths`, `roman`, `signs`,
+`verses`).
 """
 
 from __future__ import annotations
