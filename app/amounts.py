@@ -32,8 +32,8 @@ _ONE_IN_FIVE: Final = re.compile(r"-\d")
 _NOUN: Final = re.compile(r"\)? [a-z\d]")
 _EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head|seat|item|piece|mile|gallon|dose)"
 _PER: Final = f"(?:/(?P<per>{_EACH}|{UNIT})(?:/(?P<then>day|dose|min|week|hr?|d|s)(?![a-z]))?)?"
-_SECOND: Final = re.compile(rf"\d+(?:\.\d+)? ?(?P<unit>{UNIT}|days?|hours?|minutes?|seconds?)(?!\w)")
-"""The second of two measures with a slash between them."""
+_SECOND: Final = Rule(rf"\d+(?:\.\d+)? ?(?P<unit>{UNIT}|days?|hours?|minutes?|seconds?)(?!\w)", "")
+"""The second of two measures with a slash between them; compiled when there is one."""
 _BIG: Final = "(?: (?P<scale>thousand|million|billion|trillion)(?= ))?"
 AFTER: Final = r"(?=[\s,;:!?)-]|$)"
 
@@ -62,7 +62,7 @@ def _per(found: Match) -> str:
 
 def _slash(found: Match) -> str:
     """Between two measures: so much in so much of something, or in so long; else two ways to say the same."""
-    second = _SECOND.match(found.string, found.end())
+    second = _SECOND.pattern.match(found.string, found.end())
     unit = second["unit"] if second else ""
     if unit in TIMES or unit not in UNITS:
         apart = found["unit"] not in TIMES

@@ -207,7 +207,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"\b[qQ](?P<low>\d{1,2})(?:[-\u2013](?P<high>\d{1,2}))?[hH](?:rs?)?\b", _every),
     Rule(r"(?<=\d)[ -]?y/o\b", " year old"),
     Rule(
-        rf"(?P<low>\d ?(?:[kKM]|{UNIT})\.?) ?[-\u2013] ?(?=\d{{1,4}}(?:\.\d{{1,2}})? ?(?:[kKM]|{UNIT})(?!\w))",
+        rf"(?P<low>\d ?(?:[kKM]|{UNIT})\.?) ?[-\u2013] ?(?=\d{{1,4}}(?:\.\d{{1,2}})? ?[A-Za-z])",
         lambda f: f"{f['low']} to ",
     ),
     *AMOUNT_RULES,

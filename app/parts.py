@@ -105,6 +105,6 @@ PART_RULES: Final[tuple[Rule, ...]] = (
         rf"(?: (?P<unit>{UNIT})\.?{AFTER})?(?![\w/])",
         _fraction,
     ),
-    Rule(rf"(?<=\d\.\d)/(?=\d{{1,4}}(?:\.\d{{1,2}})? ?(?:{UNIT})(?![\w/]))", " of "),
+    Rule(r"(?<=\d\.\d)/(?=\d{1,4}(?:\.\d{1,2})? ?(?:[KMGTP]i?B|k?m|mi|kg|lbs?|L|gal|hrs?|h|min)(?![\w/]))", " of "),
     Rule(rf"(?<![\w.])(?P<top>\d{{1,3}}\.\d)/(?P<bottom>{_OUT_OF})(?![\w./])", _out_of),
 )
