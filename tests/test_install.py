@@ -231,3 +231,10 @@ def test_the_gpus_driver_is_there_before_its_devices_are_looked_up() -> None:
     assert "modprobe@nvidia_uvm.service" in after & wanted
     assert {"nvidia-persistenced.service", "nvidia-fabricmanager.service"} <= after
     assert not {"nvidia-persistenced.service", "nvidia-fabricmanager.service"} & wanted, "most machines have neither"
+
+
+def test_four_processes_on_a_large_server_find_room_for_their_threads() -> None:
+    """Daemon, text worker, player and builder import NumPy, which takes 64 threads there if nobody says less."""
+    unit = (REPOSITORY / "systemd/speakd.service").read_text()
+    most, each = (int(unit.split(f"{name}=", 1)[1].split()[0]) for name in ("TasksMax", "OPENBLAS_NUM_THREADS"))
+    assert 4 * each <= most // 4
