@@ -43,7 +43,8 @@ class _Logger(trt.ILogger):  # type: ignore[misc, unused-ignore]  # untyped wher
             self.first = self.first or message
             if not self.last or _ECHO not in message:
                 self.last = message
-            self.no_room = self.no_room or "memory" in message.lower()
+            said = message.lower()
+            self.no_room = self.no_room or ("memory" in said and "illegal" not in said)  # an access is none of size
             _log.error("TensorRT: %s", message)
         elif severity == trt.ILogger.Severity.WARNING:
             _log.warning("TensorRT: %s", message)

@@ -231,6 +231,9 @@ def test_what_does_not_load_says_why(library: Library) -> None:
     library.complaint, library.consequence = "out of memory", "[catchCudaError] Cuda Runtime (In catchCudaError)"
     with pytest.raises(DeviceError, match=r"does not fit the device \(out of memory\)"):
         load()
+    library.complaint = "an illegal memory access was encountered"
+    with pytest.raises(PlanError, match=r"cannot load .*illegal memory access"):
+        load()
     library.complaint = "expecting library version 10.15"
     with pytest.raises(PlanError, match=r"cannot load .*expecting library version"):
         load()
