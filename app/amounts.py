@@ -114,4 +114,8 @@ AMOUNT_RULES: Final[tuple[Rule, ...]] = (
         lambda f: f" per {UNITS[f['unit']]}{_end(f)}",
     ),
     Rule(rf"(?<=[a-z\d])/(?={_EACH}\b)", " per "),
+    Rule(
+        rf"(?<=\bper )(?!(?:in|us|t)\b|[%\u2030\u00b0])(?P<unit>{UNIT})(?![\w/])(?:\.{AFTER})?",
+        lambda f: f"{UNITS[f['unit']]}{_end(f)}",
+    ),
 )

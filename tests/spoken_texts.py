@@ -17,6 +17,10 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
             "five micrograms per kilogram per minute, seventy five micrograms, thirteen point five grams per deciliter "
             "and four point two millimoles per liter"
         ),
+        "It is 5 mg per kg. Count 80 beats per min, 10 m per s at $3 per sq. ft.": (
+            "It is five milligrams per kilogram. Count eighty beats per minute, ten meters per second at three dollars "
+            "per square foot."
+        ),
         "a 14 oz/400 ml can, 4 L/100 km": (
             "a fourteen ounce, four hundred milliliters can, four liters per one hundred kilometers"
         ),
