@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal
 
+import msgspec
+
 from engines.errors import PlanError
 from engines.manifest import with_down
 from engines.records import Record
@@ -51,6 +53,11 @@ class PlanSizes(Record, frozen=True, kw_only=True):
     """Most rows of one piece of a prompt."""
     codec_chunk_frames: int
     """Most frames of one codec call."""
+
+    def within(self, positions: int) -> PlanSizes:
+        """These sizes for a model of so many positions at most; no piece of a prompt is longer than its cache."""
+        fitting = min(self.positions, positions)
+        return msgspec.structs.replace(self, positions=fitting, prefill_rows=min(self.prefill_rows, fitting))
 
 
 class PlanFile(Record, frozen=True, kw_only=True):

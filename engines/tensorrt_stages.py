@@ -60,12 +60,13 @@ def open_plan_here(plan: Plan, manifest: Manifest, config: EngineConfig) -> Stag
 def wished_sizes(manifest: Manifest, config: EngineConfig) -> PlanSizes:
     """What a configuration needs of a plan."""
     positions = rows_per_slot(manifest, config)
-    return PlanSizes(
+    sizes = PlanSizes(
         slots=config.slots,
         positions=positions,
-        prefill_rows=min(config.prefill_rows, positions),  # as builds have it: no piece is longer than a cache
+        prefill_rows=config.prefill_rows,
         codec_chunk_frames=config.codec_chunk_frames,
     )
+    return sizes.within(positions)
 
 
 def open_tensorrt(plan: Plan, manifest: Manifest, config: EngineConfig, cuda: CudaApi, loader: Loader) -> Stages:

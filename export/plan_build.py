@@ -71,9 +71,7 @@ def build_plan(wish: PlanWish, builder: EngineBuilder, watcher: Watcher) -> tupl
     Raises `ExportError` of all kinds and `BundleError` with the remedy, `StoppedError` when it was asked to stop.
     """
     manifest = read_manifest(wish.bundle)
-    positions = min(wish.sizes.positions, manifest.limits.max_positions)
-    piece = min(wish.sizes.prefill_rows, positions)  # no piece is longer than a cache
-    wish = replace(wish, sizes=msgspec.structs.replace(wish.sizes, positions=positions, prefill_rows=piece))
+    wish = replace(wish, sizes=wish.sizes.within(manifest.limits.max_positions))
     gpu = builder.gpu()
     precision, choice = choose(wish, manifest, builder.version, gpu)
     key = PlanKey(
