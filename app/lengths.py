@@ -93,8 +93,7 @@ def _sides(found: Match) -> str:
 
 
 def _exact_height(found: Match) -> str:
-    part = numbers.fraction(found["top"], found["bottom"]).replace("one half", "a half")
-    part = part.replace("one quarter", "a quarter")
+    part = numbers.part_beyond(found["top"], found["bottom"])
     return f"{numbers.cardinal(found['feet'])} feet {numbers.cardinal(found['inches'])} and {part}"
 
 

@@ -121,3 +121,8 @@ def fraction(numerator: str, denominator: str) -> str:
         return f"{cardinal(numerator)} over {cardinal(denominator)}"
     one, many = _FRACTIONS.get(bottom, (ordinal(denominator), ordinal(denominator) + "s"))
     return f"{cardinal(numerator)} {one if top == 1 else many}"
+
+
+def part_beyond(numerator: str, denominator: str) -> str:
+    """A fraction behind a whole number: `1`, `2` as a half, `3`, `4` as three quarters."""
+    return fraction(numerator, denominator).replace("one half", "a half").replace("one quarter", "a quarter")

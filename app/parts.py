@@ -40,8 +40,7 @@ _SHARED: Final = re.compile(r"[ -](?:split|rule|mix|ratio|blend|principle|portfo
 
 
 def _mixed(found: Match) -> str:
-    part = numbers.fraction(found["top"], found["bottom"])
-    part = part.replace("one half", "a half").replace("one quarter", "a quarter")
+    part = numbers.part_beyond(found["top"], found["bottom"])
     unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
     return f"{numbers.cardinal(found['whole'])} and {part}{unit}"
 
