@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from engines.errors import PlanError
-from engines.plan_set import SLOTS, Verification, buckets, open_shapes, open_sizes, plan_slots
+from engines.plan_set import SLOTS, PlanSizes, Verification, buckets, open_shapes, open_sizes, plan_slots
 
 AT_THE_GATE = Verification(
     reference="", frames=8, agreement=1.0, least_agreement=1.0, logits_error=1e-3, most_logits_error=1e-3,
@@ -53,3 +53,9 @@ def test_what_stands_right_at_the_gate_is_let_through(worse: str, value: float) 
     """In full precision every code must be the same, and then the plan serves."""
     assert AT_THE_GATE.passed
     assert not msgspec.structs.replace(AT_THE_GATE, **{worse: value}).passed
+
+
+def test_no_piece_of_a_prompt_is_longer_than_its_cache() -> None:
+    sizes = PlanSizes(slots=4, positions=1024, prefill_rows=300, codec_chunk_frames=25)
+    assert sizes.within(2048) == sizes
+    assert sizes.within(256) == PlanSizes(slots=4, positions=256, prefill_rows=256, codec_chunk_frames=25)
