@@ -12,7 +12,8 @@ between threads ring, worker, timing
 what runs it    backends, runner, runner_ort, runner_ort_cuda; gpu_presence, machine_memory
 TensorRT        plan_set, plan_files (what is built); tensorrt_stages, tensorrt_talker, tensorrt_prefill,
                 tensorrt_frame, tensorrt_history, tensorrt_codec (what runs); tensorrt_memory, tensorrt_cache,
-                tensorrt_recording, cuda_memory (on what); tensorrt_contract, tensorrt_engine, cuda_api (the borders)
+                tensorrt_recording, cuda_memory (on what); tensorrt_contract, tensorrt_engine, cuda_api, cuda_errors
+                (the borders)
 """
 
 import os

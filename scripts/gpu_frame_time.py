@@ -35,11 +35,11 @@ class HeardCuda(CudaApi):
             super().launch(sequence, stream)
         self.record(ended, stream)
         self.synchronize(ended)
-        return float(self._call("cudaEventElapsedTime", began, ended)) / runs
+        return float(self._call("cuEventElapsedTime", began, ended)) / runs
 
     def l2_bytes(self) -> int:
         """Size of the device's second level cache."""
-        return int(self._call("cudaDeviceGetAttribute", self._cuda.cudaDeviceAttr.cudaDevAttrL2CacheSize, 0))
+        return self.attribute("L2_CACHE_SIZE")
 
     def _timed_event(self) -> Event:
-        return Event(self._made("cudaEventDestroy", "cudaEventCreate"))
+        return Event(self._made("cuEventDestroy", "cuEventCreate", 0))

@@ -1,6 +1,6 @@
 """The device's memory for one case of `scripts/gpu_check`: how much is taken, and how fast it is.
 
-Knows: NVML through `app.nvml`, CUDA's runtime. Does not know: engines.
+Knows: NVML through `app.nvml`, CUDA through `engines.cuda_api`. Does not know: engines.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from app.nvml import read_gpu
 from engines.cuda_api import CudaApi
-from engines.errors import SpeechError
+from engines.errors import DeviceError, SpeechError
 
 
 class MemoryWatch:
@@ -45,20 +45,19 @@ def _cuda_used_mb() -> float | None:
 
 def copy_bandwidth_gb_s(size_bytes: int = 1 << 28, copies: int = 20) -> float | None:
     """Bytes read and written a second, GB/s; for devices without PyTorch. None where the memory is not there."""
-    from cuda.bindings import runtime
-
-    places = [runtime.cudaMalloc(size_bytes) for _ in range(2)]
-    if any(int(error) for error, _ in places):
+    cuda = CudaApi()
+    try:
+        source, target = cuda.allocate(size_bytes), cuda.allocate(size_bytes)
+    except DeviceError:
+        cuda.close()
         return None
-    (_, source), (_, target) = places
-    kind = runtime.cudaMemcpyKind.cudaMemcpyDeviceToDevice
-    runtime.cudaMemcpy(target, source, size_bytes, kind)
-    runtime.cudaDeviceSynchronize()
+    stream = cuda.stream(urgent=False)
+    cuda.copy(target, source, size_bytes, stream)
+    cuda.settle()
     began = time.perf_counter()
     for _ in range(copies):
-        runtime.cudaMemcpyAsync(target, source, size_bytes, kind, 0)
-    runtime.cudaDeviceSynchronize()
+        cuda.copy(target, source, size_bytes, stream)
+    cuda.settle()
     took_s = time.perf_counter() - began
-    for _, place in places:
-        runtime.cudaFree(place)
+    cuda.close()
     return 2 * size_bytes * copies / took_s / 1e9

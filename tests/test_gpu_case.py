@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import types
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,9 +31,9 @@ from scripts.gpu_frame_time import HeardCuda
 from scripts.gpu_memory import MemoryWatch
 from tests.fake_builder import FakeBuilder
 from tests.fake_cuda import FakeCuda
+from tests.fake_driver import Driver, install
 from tests.fake_tensorrt import FakeLoader
 from tests.tensorrt_plan import write_plan
-from tests.test_cuda_api import Runtime
 
 PLAIN = EngineConfig(slots=2, positions=512, backend="cpu", admission=False)
 
@@ -146,38 +145,32 @@ def test_recorded_frames_are_timed_on_the_device(tiny_bundle: Path, tiny_checkpo
     assert found == [{"device_ms": gpu_case_times.RUNS}]
 
 
-class Clock(Runtime):
-    """CUDA's runtime, in which a launch takes half a millisecond of the device and nothing else takes any."""
+class Clock(Driver):
+    """A driver, in which a launch takes half a millisecond of the device and nothing else takes any."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.cudaDeviceAttr.cudaDevAttrL2CacheSize = "L2"
         self.clock_ms, self.events = 0.0, dict[int, float]()
 
     def _call(self, name: str, *arguments: Any) -> tuple[Any, ...]:
-        if name == "cudaGraphLaunch":
+        if name == "cuGraphLaunch":
             self.clock_ms += 0.5
-        elif name == "cudaEventRecord":
+        elif name == "cuEventRecord":
             self.events[arguments[0]] = self.clock_ms
-        elif name == "cudaEventElapsedTime":
+        elif name == "cuEventElapsedTime":
             return 0, self.events[arguments[1]] - self.events[arguments[0]]
-        elif name == "cudaDeviceGetAttribute" and arguments[0] == "L2":
-            return 0, 60 << 20
         return super()._call(name, *arguments)
 
 
 def test_the_time_of_the_frame_launched_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    runtime, package = Clock(), types.ModuleType("cuda.bindings")
-    package.runtime = runtime  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "cuda", types.ModuleType("cuda"))
-    monkeypatch.setitem(sys.modules, "cuda.bindings", package)
-    monkeypatch.setitem(sys.modules, "cuda.bindings.runtime", runtime)
+    driver = Clock()
+    install(driver, monkeypatch)
     cuda = HeardCuda()
     assert cuda.l2_bytes() == 60 << 20
     assert cuda.last_ms(4) is None
     cuda.launch(Sequence(11), Stream(22))
     assert cuda.last_ms(4) == 0.5
-    assert set(runtime.called("cudaGraphLaunch")) == {(11, 22)}
+    assert set(driver.called("cuGraphLaunch")) == {(11, 22)}
 
 
 def test_memory_is_what_came_after(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,10 +187,9 @@ def test_memory_is_what_came_after(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_files_that_were_read_are_not_memory_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the GPU shares the host's, CUDA counts the caches of a plan's files with what is taken."""
-    runtime, package = Runtime(), types.ModuleType("cuda.bindings")
-    package.runtime, runtime.integrated = runtime, 1  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "cuda", types.ModuleType("cuda"))
-    monkeypatch.setitem(sys.modules, "cuda.bindings", package)
+    driver = Driver()
+    driver.integrated = 1
+    install(driver, monkeypatch)
     monkeypatch.setattr(gpu_memory, "_nvml_used_mb", lambda: None)
     available = iter([6_000_000, 5_000_000])
     monkeypatch.setattr("engines.cuda_api.machine_memory_bytes", lambda: (next(available), 8_000_000))
