@@ -131,9 +131,12 @@ class Connection:
         elif not self._authorised:
             await self._turn_away("show the token first: an Authorization header, or an 'authorise' message")
         elif isinstance(event, Fed):
-            if (context := self._contexts.get(event.number)) is not None:  # it may just have ended
-                context.feed(event.text)
-            if event.sequence is not None:
+            context = self._contexts.get(event.number)
+            if context is None or not context.feed(event.text):  # it is about to say its last word
+                self._services.metrics.refused("context_ended")
+                late = "the context was just ending when this text came; say it in another"
+                await self._send(self._protocol.error(ProtocolError("context_ended", late, event.context)))
+            elif event.sequence is not None:
                 await self._send(self._protocol.ack(event.number, event.sequence))
         elif isinstance(event, Told):
             self._tell(event.number, event.step)

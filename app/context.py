@@ -104,14 +104,17 @@ class SpeakingContext:
         """The text, where the configuration wants it in the log."""
         self._keep_text = config.log.text
 
-    def feed(self, text: str) -> None:
-        """Append text; never waits."""
+    def feed(self, text: str) -> bool:
+        """Append text; never waits. False, and nothing taken, where it is too late: it is being ended as idle."""
+        if self._text.left_alone:
+            return False
         self._characters += len(text)
         if self._keep_text:
             self.spoken.append(text)
         if self._text.starved and not (self._session and self._session.speaking):
             self._sink.listening.text_came()
         self._text.feed(text)
+        return True
 
     def flush(self, reached: Callable[[], Awaitable[None]]) -> None:
         """Speak what is there; `reached` is awaited when its sound is sent."""

@@ -60,6 +60,7 @@ class Fed:
     """Text for a context; `ack` it if it has a `sequence`."""
 
     number: int
+    context: str
     text: str
     sequence: int | None
 
@@ -175,7 +176,7 @@ class SpeechProtocol:
         if context.characters + len(message.text) > most:
             raise ProtocolError("text_too_long", f"a context takes {most} characters; start another", context.id)
         context.characters += len(message.text)
-        return Fed(context.number, message.text, message.sequence)
+        return Fed(context.number, context.id, message.text, message.sequence)
 
     def _client_step(self, name: str, step: Step) -> Context:
         context = self._by_id.get(name)

@@ -42,6 +42,8 @@ class TextStream:
         """Text came that is not known to have been spoken."""
         self._speaking_rest = False
         """It is being spoken, because no more came."""
+        self.left_alone = False
+        """It was given up as idle: what comes now would not be spoken."""
 
     @property
     def starved(self) -> bool:
@@ -104,6 +106,7 @@ class TextStream:
                 self._pending.append(Mark(self._spoke_rest))
                 return
             if left_s <= 0.0:
+                self.left_alone = True
                 raise ContextIdleError(f"no text came for {self._idle_s:g} s; send 'end' when the text is complete")
             self._changed.clear()
             timer = self._loop.call_later(left_s, self._changed.set)

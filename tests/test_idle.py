@@ -17,6 +17,7 @@ from websockets.typing import Subprotocol
 
 from app import client_places
 from app.loudspeaker import Loudspeaker
+from app.socket_sink import SocketSink
 from tests.daemon_rig import Client, ServedFakeEngine, frames, play, serving, settings, turn_until
 from tests.playback_place import Place, is_sine, make_place, stretches
 
@@ -55,6 +56,33 @@ def test_a_context_left_alone_is_ended() -> None:
             await client.say("context.start", "a")
             await client.until("context.done")
             assert client.heard["a"].of("error")[0]["code"] == "idle"
+
+    play(scenario())
+
+
+def test_text_that_comes_while_an_idle_context_ends_is_not_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        ending, may_end = asyncio.Event(), asyncio.Event()
+
+        async def abort(_sink: SocketSink) -> None:
+            ending.set()
+            await may_end.wait()
+
+        monkeypatch.setattr(SocketSink, "abort", abort)
+        config = settings(limits={"context_idle_s": 0.05})
+        async with serving(config, ServedFakeEngine()) as daemon, Client(daemon) as client:
+            await client.say("context.start", "a")
+            await client.say("text", "a", text="a.", sequence=1)
+            await ending.wait()
+            await client.say("text", "a", text="bc.", sequence=2)
+            await client.say("describe")
+            await client.until("ready", 2)
+            may_end.set()
+            await client.until("context.done")
+            heard = client.heard["a"]
+            assert [message["sequence"] for message in heard.of("text.ack")] == [1]
+            assert [message["code"] for message in heard.of("error")] == ["context_ended", "idle"]
+            assert (heard.done["outcome"], heard.sound) == ("error", frames(1))
 
     play(scenario())
 

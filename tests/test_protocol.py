@@ -42,7 +42,7 @@ def refusal(event: Event) -> ProtocolError:
 
 def test_a_conversation() -> None:
     protocol, number = opened()
-    assert (protocol.receive(say("text", text="Hel", sequence=1))) == Fed(number, "Hel", 1)
+    assert (protocol.receive(say("text", text="Hel", sequence=1))) == Fed(number, "a", "Hel", 1)
     assert json.loads(protocol.ack(number, 1) or "") == {"type": "text.ack", "context": "a", "sequence": 1}
     assert (protocol.receive(say("flush"))) == Told(number, Step.FLUSH)
     first = protocol.audio(number, b"12", 1)
