@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +15,7 @@ from app.executor import BoundedExecutor
 from app.reload import check_sizes, reload_services, renew_model
 from app.voices import OpenModel, VoiceModel
 from engines.errors import SpeechError
-from tests.daemon_rig import (
-    TOKEN,
-    Client,
-    LetterReader,
-    ServedFakeEngine,
-    fakes,
-    guarded,
-    play,
-    serving,
-    settings,
-    turn_until,
-)
+from tests.daemon_rig import Client, LetterReader, ServedFakeEngine, fakes, play, serving, settings, turn_until
 from tests.fake_engine import INFO
 
 
@@ -174,53 +161,6 @@ def test_a_renewed_voice_takes_the_place_of_the_old_one_which_is_closed() -> Non
     play(scenario())
 
 
-def test_a_token_can_be_added_and_what_needs_a_restart_is_named(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        file, token = tmp_path / "speakd.toml", tmp_path / "token"
-        token.write_text(TOKEN)
-        async with serving(settings(), opener=fakes(ServedFakeEngine(), ServedFakeEngine())) as daemon:
-            skipped = await reload(
-                daemon, file, '[server]\nport = 1234\nsocket = ""\ngrace_s = 3\n[security]\ntoken_file = "token"\n'
-            )
-            assert skipped == ["server.port"]
-            assert daemon.services.config.server.port == 0
-            assert daemon.services.config.server.grace_s == 3
-            async with Client(daemon) as client:
-                await client.say("describe")
-                assert await client.until_closed() == 4401
-
-    play(scenario())
-
-
-def test_a_renewed_certificate_is_taken_over(tmp_path: Path) -> None:
-    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-
-    def renew() -> None:
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-             "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)],
-            check=True, capture_output=True, timeout=60,
-        )  # fmt: skip
-
-    async def scenario() -> None:
-        renew()
-        files = {"tls_certificate": str(certificate), "tls_key": str(key)}
-        async with serving(settings(security=files), opener=fakes(ServedFakeEngine(), ServedFakeEngine())) as daemon:
-
-            async def shown() -> str:
-                return await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", daemon.server.port or 0))
-
-            assert await shown() == certificate.read_text()
-            renew()
-            same = (
-                f'[server]\nport = 0\nsocket = ""\n[security]\ntls_certificate = "{certificate}"\ntls_key = "{key}"\n'
-            )
-            assert await reload(daemon, tmp_path / "speakd.toml", same) == []
-            assert await shown() == certificate.read_text()
-
-    play(scenario())
-
-
 @pytest.mark.parametrize("opening", [True, False])
 def test_a_change_while_voices_are_opened_is_not_missed(tmp_path: Path, opening: bool) -> None:
     async def scenario() -> None:
@@ -249,36 +189,6 @@ def test_a_change_while_voices_are_opened_is_not_missed(tmp_path: Path, opening:
                 daemon.reload()
                 await change(daemon)
             await turn_until(lambda: daemon.services.config.server.grace_s == 3)
-
-    play(scenario(), 10.0)
-
-
-def test_an_address_that_others_reach_keeps_its_token_until_a_restart(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        file = tmp_path / "speakd.toml"
-        start = guarded(tmp_path, server={"host": "0.0.0.0"})
-        async with serving(start, opener=fakes(ServedFakeEngine(), ServedFakeEngine())) as daemon:
-            with pytest.raises(ConfigError, match=r"'0\.0\.0\.0'.*no token.*until it is restarted"):
-                await reload(daemon, file, '[server]\nport = 0\nsocket = ""\n')
-            assert daemon.services.guard.wants_token
-            text = '[server]\nport = 0\nsocket = ""\n[security]\ntoken_file = "token"\n'
-            assert await reload(daemon, file, text) == ["server.host"]
-            assert daemon.services.guard.wants_token
-
-    play(scenario())
-
-
-def test_the_unix_socket_is_as_open_as_the_loopback_after_a_reload_too(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        file, token, unix = tmp_path / "speakd.toml", tmp_path / "token", tmp_path / "speakd.sock"
-        token.write_text(TOKEN)
-        start = settings(server={"socket": str(unix)})
-        opener = fakes(*(ServedFakeEngine() for _ in range(3)))
-        async with serving(start, opener=opener, file=file) as daemon:
-            for security, mode in (('token_file = "token"', 0o660), ("", 0o666)):
-                file.write_text(f'[server]\nport = 0\nsocket = "{unix}"\n[security]\n{security}\n')
-                daemon.reload()
-                await turn_until(lambda mode=mode: unix.stat().st_mode & 0o777 == mode)  # type: ignore[misc]
 
     play(scenario(), 10.0)
 
