@@ -50,10 +50,17 @@ async def reload_services(services: Services, file: Path | None) -> list[str]:
     skipped = [name for name in _FIXED if _setting(config, name) != _setting(old, name)]
     config = _keep(config, old)
     guard = _guard_as_it_listens(config)
-    if services.tls is not None and not any(name.startswith("security.tls_") for name in skipped):
-        security.renew_tls(services.tls, config)
     table = await _open_table(services, config)
-    retired = [model for model in services.voices.models if model not in table.models] if services.voices else []
+    present = services.voices.models if services.voices else ()
+    try:
+        if services.tls is not None and not any(name.startswith("security.tls_") for name in skipped):
+            security.renew_tls(services.tls, config)  # the last that may fail: what it has taken over stays
+    except BaseException:
+        for model in table.models:
+            if model not in present:
+                await model.close()
+        raise
+    retired = [model for model in present if model not in table.models]
     services.config, services.guard, services.voices = config, guard, table
     services.gate.configure(config)
     for model in retired:

@@ -91,7 +91,8 @@ def renew_tls(context: ssl.SSLContext, config: Config) -> None:
         )
 
     try:
-        context.load_cert_chain(security.tls_certificate, security.tls_key or None, password=encrypted)
+        for one in (ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), context):  # one that half of it was put in serves nobody
+            one.load_cert_chain(security.tls_certificate, security.tls_key or None, password=encrypted)
     except (OSError, ssl.SSLError) as error:
         raise ConfigError(f"cannot use security.tls_certificate '{security.tls_certificate}': {error}") from None
 

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from app.config import ConfigError
+from app.config import Config, ConfigError
+from app.daemon import Daemon
+from app.executor import BoundedExecutor
+from app.voices import VoiceModel
+from engines.errors import SpeechError
 from tests.daemon_rig import TOKEN, Client, ServedFakeEngine, fakes, guarded, play, serving, settings, turn_until
-from tests.test_reload import reload
+from tests.test_reload import is_closed, reload, remembering
 
 
 def test_a_token_can_be_added_and_what_needs_a_restart_is_named(tmp_path: Path) -> None:
@@ -32,31 +36,65 @@ def test_a_token_can_be_added_and_what_needs_a_restart_is_named(tmp_path: Path) 
     play(scenario())
 
 
+def make_certificate(directory: Path) -> tuple[Path, Path]:
+    """A new one, and its key."""
+    certificate, key = directory / "cert.pem", directory / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+         "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)],
+        check=True, capture_output=True, timeout=60,
+    )  # fmt: skip
+    return certificate, key
+
+
+async def shown(daemon: Daemon) -> str:
+    """The certificate a client sees."""
+    return await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", daemon.server.port or 0))
+
+
 def test_a_renewed_certificate_is_taken_over(tmp_path: Path) -> None:
-    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-
-    def renew() -> None:
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-             "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)],
-            check=True, capture_output=True, timeout=60,
-        )  # fmt: skip
-
     async def scenario() -> None:
-        renew()
+        certificate, key = make_certificate(tmp_path)
         files = {"tls_certificate": str(certificate), "tls_key": str(key)}
         async with serving(settings(security=files), opener=fakes(ServedFakeEngine(), ServedFakeEngine())) as daemon:
-
-            async def shown() -> str:
-                return await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", daemon.server.port or 0))
-
-            assert await shown() == certificate.read_text()
-            renew()
+            assert await shown(daemon) == certificate.read_text()
+            make_certificate(tmp_path)
             same = (
                 f'[server]\nport = 0\nsocket = ""\n[security]\ntls_certificate = "{certificate}"\ntls_key = "{key}"\n'
             )
             assert await reload(daemon, tmp_path / "speakd.toml", same) == []
-            assert await shown() == certificate.read_text()
+            assert await shown(daemon) == certificate.read_text()
+
+    play(scenario())
+
+
+@pytest.mark.parametrize("trouble", ["voice", "key"])
+def test_a_refused_configuration_leaves_the_certificate_as_it_is(tmp_path: Path, trouble: str) -> None:
+    """The key is half written while a voice is being opened: OpenSSL has then taken the certificate already."""
+
+    async def scenario() -> None:
+        certificate, key = make_certificate(tmp_path)
+        old, other = certificate.read_text(), key.read_text()
+        opened: list[VoiceModel] = []
+        opener = remembering(fakes(ServedFakeEngine(), ServedFakeEngine()), opened)
+
+        async def breaking(bundle: str, config: Config, text: BoundedExecutor) -> VoiceModel:
+            if opened and trouble == "key":
+                key.write_text(other)
+            return await opener(bundle, config, text)
+
+        files = {"tls_certificate": str(certificate), "tls_key": str(key)}
+        async with serving(settings(security=files), opener=breaking) as daemon:
+            make_certificate(tmp_path)
+            speaker = "eve" if trouble == "voice" else ""
+            text = (
+                f'[voice]\nbundle = "second"\nspeaker = "{speaker}"\n[server]\nport = 0\nsocket = ""\n[security]\n'
+                f'tls_certificate = "{certificate}"\ntls_key = "{key}"\n'
+            )
+            with pytest.raises(SpeechError, match="eve" if trouble == "voice" else "cannot use security.tls_cert"):
+                await reload(daemon, tmp_path / "speakd.toml", text)
+            assert [is_closed(model) for model in opened] == [False, True]
+            assert await shown(daemon) == old
 
     play(scenario())
 
