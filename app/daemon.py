@@ -21,7 +21,7 @@ from typing import Final, NoReturn
 
 import structlog
 
-from app import build_command, logs, security
+from app import build_command, logs, open_files, security
 from app.bundle_reader import BundleReader
 from app.config import Config, ConfigError, load_config
 from app.context import Pools
@@ -65,6 +65,7 @@ class Daemon:
     ) -> None:
         """Raises `ConfigError` for what cannot be served."""
         check_sizes(config)
+        open_files.allow_for(config)
         self._file = config_file
         kind = BoundedExecutor if config.server.offload else InlineExecutor
         pools = Pools(

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from app import security
+from app import open_files, security
 from app.config import Config, ConfigError, load_config
 from app.services import Services, bundles_of
 from app.threads import in_thread
@@ -45,6 +45,7 @@ async def reload_services(services: Services, file: Path | None) -> list[str]:
     old = services.config
     config = await in_thread("reload", lambda: load_config(file))
     check_sizes(config)
+    open_files.allow_for(config)
     security.open_guard(config)
     security.open_tls(config)
     skipped = [name for name in _FIXED if _setting(config, name) != _setting(old, name)]
