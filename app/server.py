@@ -11,18 +11,19 @@ import contextlib
 import os
 import socket
 import ssl
-import stat
 from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs
 
+import structlog
 from websockets.asyncio.server import Server, ServerConnection, serve, unix_serve
 from websockets.exceptions import NegotiationError
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
+from app import socket_file
 from app.client_places import SPEAK_PATH
 from app.connection import FULL, NOT_AUTHORISED, RESTARTING, TRY_LATER, Connection
 from app.door import SERVER, door
@@ -40,6 +41,7 @@ _LEAVE_S: Final = 0.4
 """The same, when the daemon ends."""
 _LINGER_S: Final = 0.2
 """After that, for connections that are cut off."""
+_log: Final = structlog.stdlib.get_logger("speakd")
 
 
 class SpeakServer:
@@ -50,7 +52,7 @@ class SpeakServer:
         self._sources = sources
         self._servers: list[Server] = []
         self._connections: set[Connection] = set()
-        self._checking: asyncio.Task[None] | None = None
+        self._work: list[asyncio.Task[None]] = []
         self._unix: Path | None = None
         self._made: os.stat_result | None = None
         """The socket's file as it was made; by now another may have the name."""
@@ -88,17 +90,22 @@ class SpeakServer:
         self._servers.append(server)
         self.port = next(iter(server.sockets)).getsockname()[1]
         if unix is not None:
-            try:
-                await asyncio.to_thread(_clear, unix)
-                self._servers.append(await unix_serve(self._serve, str(unix), **options))
-            except OSError as error:  # the system's own words often do not say where
-                if str(unix) in str(error):
-                    raise
-                raise OSError(f"no socket can be made at '{unix}': {error.strerror or error}") from error
-            self._unix = unix
-            self._made = await asyncio.to_thread(unix.stat)
-            await self.guard_unix()
-        self._checking = asyncio.ensure_future(self._check())
+            await self._open_unix(unix, options)
+            self._work.append(asyncio.ensure_future(self._keep_unix(unix, options)))
+        self._work.append(asyncio.ensure_future(self._check()))
+
+    async def _open_unix(self, unix: Path, options: dict[str, Any]) -> None:
+        """Make the Unix socket. Raises `OSError`."""
+        try:
+            await asyncio.to_thread(socket_file.clear, unix)
+            self._servers.append(await unix_serve(self._serve, str(unix), **options))
+        except OSError as error:  # the system's own words often do not say where
+            if str(unix) in str(error):
+                raise
+            raise OSError(f"no socket can be made at '{unix}': {error.strerror or error}") from error
+        self._unix = unix
+        self._made = await asyncio.to_thread(unix.stat)
+        await self.guard_unix()
 
     async def guard_unix(self) -> None:
         """Leave the Unix socket as open as the loopback is; to be called again when the guard is another."""
@@ -123,8 +130,8 @@ class SpeakServer:
             await asyncio.wait(leaving.values(), timeout=_LEAVE_S)
         for connection in leaving:
             connection.hang_up()
-        if self._checking is not None:
-            self._checking.cancel()
+        for task in self._work:
+            task.cancel()
         for server in self._servers:
             server.close(code=RESTARTING, reason="the daemon is restarting")
         waiting = [asyncio.ensure_future(server.wait_closed()) for server in self._servers]
@@ -132,7 +139,7 @@ class SpeakServer:
             await asyncio.wait(waiting, timeout=_LINGER_S)
         if self._unix is not None and self._made is not None:
             with contextlib.suppress(OSError):
-                await asyncio.to_thread(_remove, self._unix, self._made)
+                await asyncio.to_thread(socket_file.remove, self._unix, self._made)
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
@@ -212,6 +219,26 @@ class SpeakServer:
                 if sent_away is not None:
                     self._services.metrics.refused(sent_away)
 
+    async def _keep_unix(self, unix: Path, options: dict[str, Any]) -> None:
+        """Make the Unix socket again where its file was removed: nobody can find it any more. Who is inside stays."""
+        complained = False
+        while True:
+            await asyncio.sleep(_CHECK_S)
+            if self._services.gate.closing or not await asyncio.to_thread(socket_file.is_gone, unix):
+                continue
+            for server in self._servers[1:]:
+                server.server.close()  # first: as it closes it may remove what has its name
+            del self._servers[1:]
+            try:
+                await self._open_unix(unix, options)
+            except OSError as error:
+                if not complained:
+                    _log.error("the Unix socket's file was removed, and cannot be made again", error=str(error))
+                complained = True
+            else:
+                _log.warning("the Unix socket's file was removed; it was made again", socket=str(unix))
+                complained = False
+
 
 def _choose_subprotocol(_: ServerConnection, offered: Sequence[Subprotocol]) -> Subprotocol | None:
     """Ours if it is offered; a shell's client offers none, and that is well too."""
@@ -237,31 +264,3 @@ def _bound_send_buffer(connection: ServerConnection, size: int) -> None:
     if sock is not None:
         with contextlib.suppress(OSError):
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
-
-
-def _clear(path: Path) -> None:
-    """Make way for a socket: its directory, and the file a dead daemon left. Raises `OSError` if one is alive."""
-    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    if path.parent.stat().st_uid not in {os.getuid(), 0}:
-        raise OSError(f"'{path.parent}' belongs to somebody else; remove it, or set server.socket")
-    try:
-        if not stat.S_ISSOCK(path.stat().st_mode):
-            raise OSError(f"'{path}' is in the way: it is not a socket")
-    except FileNotFoundError:
-        return
-    probe = socket.socket(socket.AF_UNIX)
-    try:
-        probe.connect(str(path))
-    except OSError:
-        path.unlink(missing_ok=True)
-    else:
-        raise OSError(f"another daemon listens on '{path}'; stop it, or set server.socket")
-    finally:
-        probe.close()
-
-
-def _remove(path: Path, made: os.stat_result) -> None:
-    """Remove a socket's file, unless it was removed already and a later daemon has made its own. Raises `OSError`."""
-    found = path.stat()
-    if os.path.samestat(found, made) and found.st_mtime_ns == made.st_mtime_ns:  # numbers of files are used again
-        path.unlink()

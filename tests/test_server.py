@@ -6,17 +6,14 @@ import asyncio
 import contextlib
 import json
 import re
-import socket
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.config import ConfigError
 from app.daemon import Daemon
-from tests.daemon_rig import Client, ServedFakeEngine, get, guarded, play, serving, settings, turn_until
+from tests.daemon_rig import Client, ServedFakeEngine, get, play, serving, settings, turn_until
 
 
 def test_get() -> None:
@@ -180,21 +177,6 @@ def test_an_idle_socket_and_a_dead_peer() -> None:
     play(scenario())
 
 
-def test_only_a_socket_of_the_network_is_closed_for_being_idle(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        path = str(tmp_path / "speakd.sock")
-        async with serving(settings(server={"socket": path}), ServedFakeEngine()) as daemon:
-            for unix, why in ((path, None), ("", "idle_socket")):
-                async with Client(daemon, unix=unix) as client:
-                    await client.until("ready")
-                    await turn_until(lambda: daemon.server.connections == 1)
-                    [connection] = daemon.server._connections
-                    connection._peer.busy_at -= 2 * daemon.services.config.limits.idle_s
-                    assert connection.check() == why
-
-    play(scenario())
-
-
 def test_a_pinged_client_stays() -> None:
     async def scenario() -> None:
         config = settings(limits={"ping_s": 0.1, "peer_timeout_s": 1.5, "idle_s": 600})
@@ -218,42 +200,6 @@ def test_a_handshake_that_drags_on() -> None:
                 await reader.read()
             writer.close()
             await turn_until(lambda: daemon.services.gate.connections == 0)
-
-    play(scenario())
-
-
-def test_the_unix_socket(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        path = tmp_path / "run" / "speakd.sock"
-        config = guarded(tmp_path, server={"socket": str(path)})
-        async with serving(config, ServedFakeEngine()) as daemon:
-            assert path.stat().st_mode & 0o777 == 0o660
-            async with Client(daemon, unix=str(path)) as client:
-                await client.speak("a", "abc.")  # the file's permissions stand for the token
-                await client.until("context.done")
-            with pytest.raises(ConfigError, match="another daemon listens"):
-                await Daemon(config, None).run()
-        assert not path.exists()
-        dead = socket.socket(socket.AF_UNIX)
-        dead.bind(str(path))
-        dead.close()
-        async with serving(config, ServedFakeEngine()) as daemon, Client(daemon, unix=str(path)) as client:
-            await client.until("ready")
-
-    play(scenario())
-
-
-def test_a_later_daemons_socket_is_left_to_it(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        path = tmp_path / "speakd.sock"
-        config = settings(server={"socket": str(path)})
-        async with contextlib.AsyncExitStack() as later:
-            async with serving(config, ServedFakeEngine()):
-                path.unlink()  # a logout, or somebody who cleans up
-                daemon = await later.enter_async_context(serving(config, ServedFakeEngine()))
-            async with Client(daemon, unix=str(path)) as client:
-                await client.until("ready")
-        assert not path.exists()
 
     play(scenario())
 

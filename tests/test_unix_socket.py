@@ -1,0 +1,120 @@
+"""The daemon's door for this machine: its file, whoever removes it, and who comes through."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from pathlib import Path
+
+import pytest
+
+from app import server, socket_file
+from app.config import ConfigError
+from app.daemon import Daemon
+from tests.daemon_rig import Client, ServedFakeEngine, guarded, play, serving, settings, turn_until
+
+
+def test_only_a_socket_of_the_network_is_closed_for_being_idle(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        path = str(tmp_path / "speakd.sock")
+        async with serving(settings(server={"socket": path}), ServedFakeEngine()) as daemon:
+            for unix, why in ((path, None), ("", "idle_socket")):
+                async with Client(daemon, unix=unix) as client:
+                    await client.until("ready")
+                    await turn_until(lambda: daemon.server.connections == 1)
+                    [connection] = daemon.server._connections
+                    connection._peer.busy_at -= 2 * daemon.services.config.limits.idle_s
+                    assert connection.check() == why
+
+    play(scenario())
+
+
+def test_the_unix_socket(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        path = tmp_path / "run" / "speakd.sock"
+        config = guarded(tmp_path, server={"socket": str(path)})
+        async with serving(config, ServedFakeEngine()) as daemon:
+            assert path.stat().st_mode & 0o777 == 0o660
+            async with Client(daemon, unix=str(path)) as client:
+                await client.speak("a", "abc.")  # the file's permissions stand for the token
+                await client.until("context.done")
+            with pytest.raises(ConfigError, match="another daemon listens"):
+                await Daemon(config, None).run()
+        assert not path.exists()
+        dead = socket.socket(socket.AF_UNIX)
+        dead.bind(str(path))
+        dead.close()
+        async with serving(config, ServedFakeEngine()) as daemon, Client(daemon, unix=str(path)) as client:
+            await client.until("ready")
+
+    play(scenario())
+
+
+def test_a_later_daemons_socket_is_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        path = tmp_path / "speakd.sock"
+        config = settings(server={"socket": str(path)})
+        monkeypatch.setattr(server, "_CHECK_S", 3600.0)  # the first makes none again
+        async with contextlib.AsyncExitStack() as later:
+            async with serving(config, ServedFakeEngine()):
+                path.unlink()  # a logout, or somebody who cleans up
+                daemon = await later.enter_async_context(serving(config, ServedFakeEngine()))
+            async with Client(daemon, unix=str(path)) as client:
+                await client.until("ready")
+        assert not path.exists()
+
+    play(scenario())
+
+
+def test_a_removed_socket_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_CHECK_S", 0.01)
+
+    async def scenario() -> None:
+        path = tmp_path / "run" / "speakd.sock"
+        config = guarded(tmp_path, server={"socket": str(path)})
+        async with (
+            serving(config, ServedFakeEngine()) as daemon,
+            Client(daemon, unix=str(path)) as inside,
+        ):
+            await inside.until("ready")
+            path.unlink()
+            await turn_until(path.exists)
+            path.unlink()
+            path.parent.rmdir()  # a logout takes the directory too
+            await turn_until(lambda: path.exists() and path.stat().st_mode & 0o777 == 0o660)
+            async with Client(daemon, unix=str(path)) as newcomer:
+                for client in (inside, newcomer):
+                    await client.speak("a", "abc.")
+                    await client.until("context.done")
+        assert not path.exists()
+
+    play(scenario())
+
+
+def test_a_socket_that_cannot_be_made_again_is_complained_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(server, "_CHECK_S", 0.01)
+
+    async def scenario() -> None:
+        path = tmp_path / "run" / "speakd.sock"
+        tries = 0
+
+        def clear(_path: Path) -> None:
+            nonlocal tries
+            tries += 1
+            raise OSError("nobody may write here")
+
+        async with serving(settings(server={"socket": str(path)}), ServedFakeEngine()) as daemon:
+            with monkeypatch.context() as forbidden:
+                forbidden.setattr(socket_file, "clear", clear)
+                path.unlink()
+                await turn_until(lambda: tries > 2)
+                async with Client(daemon) as client:
+                    await client.until("ready")
+            await turn_until(path.exists)
+        said = capfd.readouterr()
+        assert (said.out + said.err).count("cannot be made again") == 1
+        assert (said.out + said.err).count("it was made again") == 1
+
+    play(scenario())
