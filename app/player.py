@@ -152,10 +152,13 @@ class Player:
         self._work: asyncio.Task[None] | None = None
         self._release: asyncio.TimerHandle | None = None
         self._interrupted = False
+        self._absence: str | None = None
+        """As it was found last: while a device plays it cannot be looked for."""
 
     async def run(self, reader: asyncio.StreamReader) -> None:
         """Until the daemon leaves."""
-        self._send(Present(absence=self._audio.absence()))
+        self._absence = self._audio.absence()
+        self._send(Present(absence=self._absence))
         try:
             while True:
                 await self._on(await read_to_player(reader))
@@ -173,7 +176,8 @@ class Player:
     async def _on(self, said: Play | End | Cut | Look | Pcm) -> None:
         if isinstance(said, Look):
             if self._work is None:
-                self._send(Present(absence=self._audio.absence()))
+                self._absence = self._audio.absence()
+            self._send(Present(absence=self._absence))
         elif isinstance(said, Play):
             await self._cut()
             self._begin(said)

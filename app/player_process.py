@@ -42,6 +42,11 @@ _BEGIN_S: Final = 60.0
 _LOOK_AGAIN_S: Final = 1.0
 _CUT_S: Final = 1.5
 """A player that has not fallen silent by then hangs, and is ended."""
+_ASK_S: Final = 2.0
+"""Between two looks whether a player that plays still lives: it may be silent for long, where the text or its place is
+late, and is no different from one that was stopped or hangs in a sound library."""
+_UNANSWERED: Final = 5
+"""So many looks without any answer, and it is ended."""
 _LEAVE_S: Final = 0.3
 """The same, when the daemon ends."""
 _log: Final = structlog.stdlib.get_logger("speakd")
@@ -63,6 +68,7 @@ class PlayerProcess:
         self._looked_at = 0.0
         self._listener: Callable[[Sounding | Taken | Ended], None] | None = None
         self._number = 0
+        self._unanswered = 0
         self._closed = False
 
     def open(self) -> None:
@@ -85,7 +91,7 @@ class PlayerProcess:
             self._absence is not None and time.monotonic() - self._looked_at > _LOOK_AGAIN_S and self._present.is_set()
         ):
             self._looked_at = time.monotonic()
-            self._say(Look())
+            self._ask()
         return self._absence
 
     def play(self, sample_rate_hz: int, *, now: bool, listener: Callable[[Sounding | Taken | Ended], None]) -> None:
@@ -96,6 +102,7 @@ class PlayerProcess:
             self._end("the player is not running; try again in a moment")
             return
         self._say(Play(number=self._number, sample_rate_hz=sample_rate_hz, now=now))
+        asyncio.get_running_loop().call_later(_ASK_S, self._keep_asking, self._number)
 
     def sound(self, pcm: Pcm) -> None:
         """More of it; no more than was taken, and a little: that is what bounds the pipe."""
@@ -123,6 +130,7 @@ class PlayerProcess:
 
     async def _open(self) -> None:
         self._present.clear()
+        self._unanswered = 0
         self._process = await asyncio.create_subprocess_exec(
             *self._command,
             self._settings,
@@ -165,6 +173,7 @@ class PlayerProcess:
         self._end("the player has ended; try again")
 
     def _on(self, message: FromPlayer) -> None:
+        self._unanswered = 0
         if isinstance(message, Present):
             if message.absence != self._absence or not self._present.is_set():
                 _log.info("loudspeaker", absence=message.absence)
@@ -181,6 +190,20 @@ class PlayerProcess:
         listener, self._listener = self._listener, None
         if listener is not None:
             listener(Ended(number=self._number, how="failed", error=error, underruns=0, gap_ms=0.0))
+
+    def _keep_asking(self, number: int) -> None:
+        """While it plays. What it owes counts by questions, not by time: this process may have stood still itself."""
+        if number == self._number and self._listener is not None:
+            self._ask()
+            asyncio.get_running_loop().call_later(_ASK_S, self._keep_asking, number)
+
+    def _ask(self) -> None:
+        if self._unanswered >= _UNANSWERED:
+            _log.error("the player does not answer, and is ended")
+            self._kill()
+            return
+        self._unanswered += 1
+        self._say(Look())
 
     def _kill_if_still(self, number: int) -> None:
         if number == self._number and self._listener is not None:

@@ -50,7 +50,7 @@ class Cut(_Part, frozen=True):
 
 
 class Look(_Part, frozen=True):
-    """To the player: look again which devices there are; `Present` answers."""
+    """To the player: look again which devices there are, unless one plays; `Present` answers, always."""
 
 
 class Present(_Part, frozen=True):

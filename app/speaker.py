@@ -28,6 +28,8 @@ from engines.contract import Pcm
 
 _BLOCK_MS: Final = 20
 """Sound per write: the longest a stop has to wait for the writing thread to notice."""
+_OPENING_S: Final = 30.0
+"""A device that is not open by then never will be: a sound server that hangs; one without wires takes some seconds."""
 _STOP_TIMEOUT_S: Final = 1.0
 """A driver that hangs may keep the thread; the process does not wait for it any longer than this."""
 
@@ -135,7 +137,7 @@ class SpeakerSink:
         self._wake = wake
         self._buffer.on_room(wake)
         patience_s = self._settings.stall_timeout_ms / 1000.0 if within_s is None else within_s
-        until = loop.time() + patience_s
+        began = loop.time()
         while True:
             news.clear()
             if self._error is not None:
@@ -143,14 +145,18 @@ class SpeakerSink:
             if reached():
                 return
             try:
-                await asyncio.wait_for(news.wait(), patience_s if within_s is None else until - loop.time())
+                await asyncio.wait_for(news.wait(), patience_s if within_s is None else began + within_s - loop.time())
             except (asyncio.TimeoutError, TimeoutError):
                 if within_s is not None:
                     return
-                if self._device is not None and not self._cut:
+                if self._cut:
+                    continue
+                if self._device is not None:
                     raise SinkError(
                         f"the sound device '{self._device}' has taken no sound for {patience_s:g} s"
                     ) from None
+                if loop.time() - began >= _OPENING_S:
+                    raise SinkError(f"the sound device could not be opened within {_OPENING_S:g} s") from None
 
     def _silence(self) -> None:
         self._cut = True

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app import speaker
 from app.config import PlaybackConfig
 from app.kept_audio import KeptAudio
 from app.player import Player
-from app.player_wire import Cut, End, Ended, FromPlayer, Play, pack, pack_sound
+from app.player_wire import Cut, End, Ended, FromPlayer, Look, Play, Present, pack, pack_sound
 from app.sink import SinkError, to_pcm16
 from tests.daemon_rig import play, turn_until
 from tests.fake_engine import sine
@@ -93,5 +94,44 @@ def test_sound_that_comes_when_nothing_is_played_any_more_is_dropped() -> None:
             await turn_until(lambda: ends)
         assert [(end.number, end.how) for end in ends] == [(2, "played")]
         assert np.array_equal(there.stream.samples[: 2 * 1920], to_pcm16(sine(2)))
+
+    play(scenario())
+
+
+def test_a_device_that_never_opens_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speaker, "_OPENING_S", 0.1)
+    settings = PlaybackConfig(stall_timeout_ms=100)
+
+    async def scenario() -> None:
+        late, said, left = LateRefusal(), list[FromPlayer](), asyncio.Event()
+        player, reader = (
+            Player(settings, said.append, KeptAudio(lambda: late), lambda _: left.set()),
+            asyncio.StreamReader(),
+        )
+        reader.feed_data(pack(Play(number=1, sample_rate_hz=24000, now=False)) + pack_sound(sine(1)))
+        reader.feed_data(pack(End(number=1)))
+        running = asyncio.ensure_future(player.run(reader))
+        await left.wait()
+        assert isinstance(ended := said[-1], Ended)
+        assert (ended.how, ended.error) == ("failed", "the sound device could not be opened within 0.1 s")
+        late.gate.set()
+        reader.feed_eof()
+        await running
+
+    play(scenario())
+
+
+def test_a_player_that_plays_answers_who_asks_whether_it_lives() -> None:
+    async def scenario() -> None:
+        late, said = LateRefusal(), list[FromPlayer]()
+        player, reader = Player(SETTINGS, said.append, KeptAudio(lambda: late)), asyncio.StreamReader()
+        reader.feed_data(pack(Play(number=1, sample_rate_hz=24000, now=False)) + pack(Look()))
+        running = asyncio.ensure_future(player.run(reader))
+        await turn_until(lambda: len(said) == 2)
+        assert player._work is not None
+        assert said == [Present(absence=None), Present(absence=None)]
+        late.gate.set()
+        reader.feed_eof()
+        await running
 
     play(scenario())

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app import player_process
 from tests.daemon_rig import Client, ServedFakeEngine, play, turn_until
 from tests.playback_place import Place, is_sine, make_place, stretches
 
@@ -38,6 +39,29 @@ def test_those_who_wait_outlive_a_player_that_dies(place: Place) -> None:
                 "c": "end",
             }
         assert [is_sine(piece, frames) for piece, frames in zip(stretches(place.played()), (2, 1), strict=True)]
+
+    play(scenario())
+
+
+def test_those_who_wait_outlive_a_player_that_was_stopped(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(player_process, "_ASK_S", 0.3)
+
+    async def scenario() -> None:
+        engine = ServedFakeEngine(hold=True)
+        async with place.daemon(engine) as daemon, Client(daemon, unix=str(place.socket)) as client:
+            await client.speak("a", "abc", play="local")
+            await client.speak("b", "ab", play="local")
+            await turn_until(lambda: engine.started and engine.started[0].text_ended)
+            player = daemon.services.loudspeaker.player
+            assert player._process is not None
+            engine.hold = False
+            os.kill(player._process.pid, signal.SIGSTOP)
+            engine.started[0].sound(3)
+            engine.started[0].end()
+            await client.until("context.done", times=2)
+            assert [message["code"] for message in client.heard["a"].of("error")] == ["no_loudspeaker"]
+            assert client.heard["b"].done["outcome"] == "end"
+        assert is_sine(stretches(place.played())[-1], 2)
 
     play(scenario())
 

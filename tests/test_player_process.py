@@ -9,7 +9,7 @@ import pytest
 from app import player_process
 from app.config import PlaybackConfig
 from app.player_process import PlayerProcess
-from app.player_wire import Ended, Present, Sounding, Taken, pack
+from app.player_wire import Ended, Look, Play, Present, Sounding, Taken, pack
 from tests.daemon_rig import play, turn_until
 
 
@@ -82,5 +82,47 @@ def test_a_daemon_that_ends_takes_its_player_with_it(tmp_path: Path) -> None:
         player.open()
         assert player.absence() == "the player has ended"
         assert player._opening is None
+
+    play(scenario(), 20.0)
+
+
+def test_a_player_that_does_not_answer_any_more_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that was stopped, or hangs in a sound library: those who waited for the loudspeaker waited for ever."""
+    monkeypatch.setattr(player_process, "_ASK_S", 0.01)
+
+    async def scenario() -> None:
+        heard = list[Sounding | Taken | Ended]()
+        player = PlayerProcess(PlaybackConfig(), present_then("exec sleep 600", tmp_path))
+        await turn_until(lambda: player.absence() is None)
+        player.play(24000, now=False, listener=heard.append)
+        await turn_until(lambda: heard and player._process is None)
+        error = "the player has ended; try again"
+        assert heard == [Ended(number=1, how="failed", error=error, underruns=0, gap_ms=0.0)]
+        await player.close()
+
+    play(scenario(), 20.0)
+
+
+def test_a_player_that_answers_may_be_silent_for_as_long_as_it_likes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for text, or for its place among other programs."""
+    monkeypatch.setattr(player_process, "_ASK_S", 0.01)
+    begun = len(pack(Play(number=1, sample_rate_hz=24000, now=False)))
+    answers = (
+        f"head -c {begun} >/dev/null; while head -c {len(pack(Look()))} >/dev/null; do cat '{tmp_path}/present'; done"
+    )
+
+    async def scenario() -> None:
+        heard, asked = list[Sounding | Taken | Ended](), list[Look]()
+        player = PlayerProcess(PlaybackConfig(), present_then(answers, tmp_path))
+        await turn_until(lambda: player.absence() is None)
+        monkeypatch.setattr(player_process, "_UNANSWERED", 500)  # a starved machine; the next look shows that it counts
+        say = player._say
+        monkeypatch.setattr(player, "_say", lambda said: (asked.append(said), say(said)))
+        player.play(24000, now=False, listener=heard.append)
+        await turn_until(lambda: len(asked) > 5 and player._unanswered <= 1)
+        assert not heard
+        await player.close()
 
     play(scenario(), 20.0)
