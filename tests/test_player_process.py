@@ -9,7 +9,7 @@ import pytest
 from app import player_process
 from app.config import PlaybackConfig
 from app.player_process import PlayerProcess
-from app.player_wire import Ended, Look, Play, Present, Sounding, Taken, pack
+from app.player_wire import Ended, Look, Play, Present, Sounding, Taken, ToPlayer, pack
 from tests.daemon_rig import play, turn_until
 
 
@@ -114,12 +114,17 @@ def test_a_player_that_answers_may_be_silent_for_as_long_as_it_likes(
     )
 
     async def scenario() -> None:
-        heard, asked = list[Sounding | Taken | Ended](), list[Look]()
+        heard, asked = list[Sounding | Taken | Ended](), list[ToPlayer]()
         player = PlayerProcess(PlaybackConfig(), present_then(answers, tmp_path))
         await turn_until(lambda: player.absence() is None)
         monkeypatch.setattr(player_process, "_UNANSWERED", 500)  # a starved machine; the next look shows that it counts
         say = player._say
-        monkeypatch.setattr(player, "_say", lambda said: (asked.append(said), say(said)))
+
+        def count(said: ToPlayer) -> None:
+            asked.append(said)
+            say(said)
+
+        monkeypatch.setattr(player, "_say", count)
         player.play(24000, now=False, listener=heard.append)
         await turn_until(lambda: len(asked) > 5 and player._unanswered <= 1)
         assert not heard
