@@ -47,8 +47,8 @@ from app.threads import in_thread
 from app.voices import OpenModel, VoiceModel, VoiceTable, open_model
 from engines.errors import SpeechError
 
-_CLOSE_S: Final = 0.3
-"""Engines that have not ended by then are left to the process's end."""
+_CLOSE_S: Final = (0.3, 0.8)
+"""Engines that have not ended by then are left to the process's end; longer where clients have left at once."""
 _log: Final = structlog.stdlib.get_logger("speakd")
 
 
@@ -226,18 +226,22 @@ class Daemon:
         self.notify.stopping("ending what is being spoken")
         self.notify.extend_timeout(services.config.server.grace_s + 5.0)
         _log.info("stopping", contexts=services.gate.contexts)
+        until = self._loop.time() + services.config.server.grace_s + _CLOSE_S[1]
         await self.server.close(services.config.server.grace_s)
         await services.loudspeaker.close()
         for task in (*work, *([self._reloading] if self._reloading else [])):
             task.cancel()
         for pool in (services.pools.text, services.pools.audio, self._figures):
             pool.shutdown(cancel_futures=True, wait=False)
-        ends = [model.engine.close for model in self._models()] + ([self._text.end] if self._text else [])
-        closing = [asyncio.ensure_future(in_thread("closing", end)) for end in ends]
+        ends = {model.path: model.engine.close for model in self._models()}
+        if self._text:
+            ends["the text worker"] = self._text.end
+        closing = {asyncio.ensure_future(in_thread("closing", end)): what for what, end in ends.items()}
         if closing:
-            _, late = await asyncio.wait(closing, timeout=_CLOSE_S)
+            left_s = min(max(until - self._loop.time(), _CLOSE_S[0]), _CLOSE_S[1])
+            _, late = await asyncio.wait(closing, timeout=left_s)
             if late:
-                _log.error("an engine or the text worker did not end; leaving it behind")
+                _log.warning("not all has ended yet; the process ends without it", late=[closing[one] for one in late])
         self.notify.close()
         _log.info("stopped")
 

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,7 +18,8 @@ from typing import Any
 
 import pytest
 
-from tests.daemon_rig import Client, play
+from app import daemon as daemon_module
+from tests.daemon_rig import Client, ServedFakeEngine, play, serving, settings
 
 REPOSITORY = Path(__file__).parent.parent
 COMMAND = (sys.executable, "-m", "app.daemon")
@@ -191,3 +193,26 @@ def test_what_cannot_be_served_is_said_in_one_line(tmp_path: Path, text: str, co
     assert last.startswith("speakd: ")
     assert says in last
     assert "Traceback" not in done.stderr
+
+
+def test_an_engine_that_takes_long_to_end_is_named_and_no_error(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(daemon_module, "_CLOSE_S", (0.0, 0.01))
+    may_end = threading.Event()
+
+    class Slow(ServedFakeEngine):
+        def close(self) -> None:
+            super().close()
+            assert may_end.wait(60.0)
+
+    async def scenario() -> None:
+        async with serving(settings(voice={"bundle": "/the/slow/one"}), Slow()):
+            pass
+        may_end.set()
+
+    play(scenario())
+    said = "".join(capfd.readouterr())
+    [line] = [line for line in said.splitlines() if "the process ends without it" in line]
+    assert "warning" in line
+    assert "/the/slow/one" in line
