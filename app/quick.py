@@ -34,7 +34,9 @@ _INTERRUPTED = 128 + 15
 """Exit code: somebody with `--now` wanted to be heard."""
 _STILL_THERE = b'{"type":"describe"}'
 """Asked when we were cancelled: a daemon that ends will not answer, one where somebody is more urgent will."""
-_WHOLE = "import sys; sys.path[:] = [sys.argv.pop(1), *filter(None, sys.path)]; from app.cli import main; main()"
+_WHOLE = """import _signal as s, sys; s.getsignal(2) is s.SIG_IGN or s.signal(2, s.SIG_DFL)
+s.pthread_sigmask(s.SIG_UNBLOCK, (2,)); sys.path[:] = [sys.argv.pop(1), *filter(None, sys.path)]
+from app.cli import main; main()"""
 """The whole command of this very checkout: what pip wrote into `.venv/bin` names the place where it was set up."""
 
 
@@ -47,11 +49,9 @@ class Failed(Exception):  # noqa: N818
 
 
 def main(arguments: list[str], root: str) -> NoReturn:
-    """For `scripts/speak`: speak, or become the whole command."""
+    """For `scripts/speak`: speak, or become the whole command. Ctrl-C ends it at once: the daemon falls silent then."""
     import _signal  # type: ignore[import-not-found]
 
-    if _signal.getsignal(_signal.SIGINT) is not _signal.SIG_IGN:
-        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # the daemon falls silent when this process ends
     code = speak(arguments, root)
     if code is not None:
         os._exit(code)
@@ -61,8 +61,8 @@ def main(arguments: list[str], root: str) -> NoReturn:
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code:
         os._exit(code if code > 0 else 128 - code)
-    python = root + "/.venv/bin/python"
-    os.execv(python, [python, "-c", _WHOLE, root, *arguments])
+    _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGINT,))  # while its interpreter starts, Ctrl-C waits
+    os.execv(python := root + "/.venv/bin/python", [python, "-c", _WHOLE, root, *arguments])
 
 
 def speak(arguments: list[str], root: str) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,26 @@ def project(tmp_path: Path) -> Path:
     for name in ("__init__", "config", "cli", "daemon", "quick"):
         (project / f"app/{name}.py").write_text(THEIRS)
     return project
+
+
+@pytest.mark.parametrize(
+    ("command", "at"), [("speak", "quick"), ("speak", "cli"), ("speak", "site"), ("speakd", "daemon")]
+)
+def test_ctrl_c_while_a_command_is_still_being_imported_shows_no_traceback(
+    checkout: Path, tmp_path: Path, command: str, at: str
+) -> None:
+    """`site`: while the whole command's interpreter gets ready; the bare one has none."""
+    file = tmp_path / "sitecustomize.py" if at == "site" else checkout / f"app/{at}.py"
+    if at == "quick":
+        file.unlink()
+    file.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nprint('went on')\n" + OURS)
+    done = subprocess.run(
+        [checkout / "scripts" / command, "--stats", "two words"],
+        env={**os.environ, "SPEAKD_SOCKET": "", "PYTHONPATH": str(tmp_path)},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+    assert done.stdout == ("went on\n" if at == "site" else "")
 
 
 @pytest.mark.parametrize("command", ["speak", "speakd"])
