@@ -17,6 +17,8 @@ from engines.contract import Pcm
 _OPUS_BITS_PER_S: Final = 48_000
 _PAGE_US: Final = "20000"
 """An Ogg page is sent once it holds so much sound; by default it would wait for a second of it."""
+_FRAMES_PER_S: Final = 50
+"""Of flac: nothing is heard of a frame that is not full."""
 _MEDIA: Final = {"flac": ("flac", "flac"), "opus": ("ogg", "libopus")}
 """Encoding: container, codec."""
 
@@ -55,6 +57,8 @@ class ContainerEncoder:
         if encoding == "opus":
             self._stream.bit_rate = _OPUS_BITS_PER_S
             self._stream.options = {"application": "voip"}
+        else:  # by itself 0.1 s, the end of a word, would wait for what comes next; this costs 4 % more bytes
+            self._stream.options = {"frame_size": str(sample_rate_hz // _FRAMES_PER_S)}
         self.samples = 0
 
     def encode(self, pcm: Pcm) -> bytes:

@@ -117,6 +117,21 @@ def test_sound_leaves_compressed_streams_early() -> None:
 
 
 @pytest.mark.parametrize(
+    ("encoding", "rate", "most_ms"), [("flac", RATE, 20), ("flac", 8000, 47), ("flac", 44100, 47), ("opus", RATE, 60)]
+)
+def test_the_end_of_a_word_does_not_wait_for_the_next(encoding: str, rate: int, most_ms: float) -> None:
+    """At `flushed` nothing more may come for long, and what the encoder holds is not heard until then."""
+    encoder = open_encoder(choose(encoding, rate, RATE))
+    stream, given, held_ms = b"", 0, []
+    for samples in (7000, 2511, 1920, 3333, 1919, 960, 1000):
+        stream += encoder.encode(tone(samples / RATE))
+        given += samples
+        heard, heard_rate = decoded(stream)
+        held_ms.append(1000.0 * (given / RATE - len(heard) / heard_rate))
+    assert max(held_ms) <= most_ms
+
+
+@pytest.mark.parametrize(
     ("encoding", "rate", "says"),
     [("mp3", None, "pcm_s16le"), ("opus", 44100, "24000"), ("wav", 7999, "8000 to 48000"), ("wav", 96000, "8000")],
 )
