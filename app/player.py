@@ -54,7 +54,7 @@ class Playing:
         self._settings = settings
         self._audio = audio
         self._send = send
-        self._sound: asyncio.Queue[Pcm | None] = asyncio.Queue()
+        self._sound: asyncio.Queue[Pcm | SinkError | None] = asyncio.Queue()
         """Bounded by the daemon, which sends no more than was taken."""
         self._unheard: list[Pcm] | None = []
         """What was given to the device before its first sample sounded: another try needs it."""
@@ -64,6 +64,12 @@ class Playing:
     def feed(self, pcm: Pcm | None) -> None:
         """More sound; None is the end of it."""
         self._sound.put_nowait(pcm)
+
+    def look(self) -> None:
+        """To be called now and then: with no sound to hand over, nobody would notice that the device never opens."""
+        failure = self._sink.not_opened() if self._sink is not None else None
+        if failure is not None:
+            self._sound.put_nowait(failure)
 
     async def run(self) -> None:
         """Play all of it. Raises `SinkError`; when cancelled, falls silent at once."""
@@ -107,6 +113,8 @@ class Playing:
             for pcm in list(self._unheard or ()):
                 await sink.write(pcm)
             while (block := await self._sound.get()) is not None:
+                if isinstance(block, SinkError):
+                    raise block
                 if self._unheard is not None:
                     self._unheard.append(block)
                 try:
@@ -175,8 +183,10 @@ class Player:
 
     async def _on(self, said: Play | End | Cut | Look | Pcm) -> None:
         if isinstance(said, Look):
-            if self._work is None:
+            if self._playing is None:
                 self._absence = self._audio.absence()
+            else:
+                self._playing.look()
             self._send(Present(absence=self._absence))
         elif isinstance(said, Play):
             await self._cut()

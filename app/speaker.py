@@ -83,6 +83,7 @@ class SpeakerSink:
         self._error: Exception | None = None
         self._done = threading.Event()
         self._wake: Callable[[], None] = lambda: None
+        self._begun_at = clock()
         self._thread = threading.Thread(target=self._play, name="speakd-speaker", daemon=True)
         self._thread.start()
 
@@ -104,6 +105,12 @@ class SpeakerSink:
     async def abort(self) -> None:
         """The same as `stop`."""
         await self.stop()
+
+    def not_opened(self) -> SinkError | None:
+        """Says so where the device should be open by now; to be asked by those who wait for something else."""
+        if self._device is not None or self._error is not None or self._clock() - self._begun_at < _OPENING_S:
+            return None
+        return SinkError(f"the sound device could not be opened within {_OPENING_S:g} s")
 
     @property
     def hangs(self) -> bool:
@@ -137,7 +144,7 @@ class SpeakerSink:
         self._wake = wake
         self._buffer.on_room(wake)
         patience_s = self._settings.stall_timeout_ms / 1000.0 if within_s is None else within_s
-        began = loop.time()
+        until = loop.time() + patience_s
         while True:
             news.clear()
             if self._error is not None:
@@ -145,7 +152,7 @@ class SpeakerSink:
             if reached():
                 return
             try:
-                await asyncio.wait_for(news.wait(), patience_s if within_s is None else began + within_s - loop.time())
+                await asyncio.wait_for(news.wait(), patience_s if within_s is None else until - loop.time())
             except (asyncio.TimeoutError, TimeoutError):
                 if within_s is not None:
                     return
@@ -155,8 +162,8 @@ class SpeakerSink:
                     raise SinkError(
                         f"the sound device '{self._device}' has taken no sound for {patience_s:g} s"
                     ) from None
-                if loop.time() - began >= _OPENING_S:
-                    raise SinkError(f"the sound device could not be opened within {_OPENING_S:g} s") from None
+                if (failure := self.not_opened()) is not None:
+                    raise failure from None
 
     def _silence(self) -> None:
         self._cut = True
