@@ -60,8 +60,8 @@ def _run() -> int:
         return run(sys.argv[1:])
     except SpeechError as error:
         return _fail(str(error))
-    except BrokenPipeError:
-        raise
+    except OSError:
+        raise  # `main` tells; what standard output did not take (Python 3.14 keeps it) is not tried again
     except MemoryError:
         return _fail("out of memory; take a smaller voice, or one exported with --precision int8 or int4")
     except Exception as error:
