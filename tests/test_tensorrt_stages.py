@@ -208,7 +208,8 @@ def test_at_work_nothing_is_allocated_and_only_events_are_waited_for(voice: Voic
 def test_a_device_that_breaks_ends_the_engine_with_the_reason(
     voice: Voice, plans: Plans, alone: dict[int, Said], what: str
 ) -> None:
-    assert len(alone[4].codes) > 8  # it does not end while its text is waited for
+    given = 8
+    assert len(alone[4].codes) > given  # so it waits for more text: nobody else's prompt need come before its end
     cuda = FakeCuda()
     with open_engine(voice, plans[ROWS_STEPPED], cuda) as engine:
         waiting = engine.start(REQUESTS[4])
@@ -218,7 +219,7 @@ def test_a_device_that_breaks_ends_the_engine_with_the_reason(
         cuda.fails = lambda called: called == what
         late.feed(TEXTS[2])
         late.end_of_text()
-        waiting.feed(TEXTS[4][4:])
+        waiting.feed(TEXTS[4][4:given])
         ends = [utterance.outcome.result(SOON) for utterance in (waiting, late)]
         failure = engine.statistics().failure or ""
     assert f"the fake device fails in {what}" in failure
