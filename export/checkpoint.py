@@ -116,6 +116,11 @@ def _cause(path: Path) -> str:
     if not path.exists():
         parts = len(list(path.parent.glob(f"{path.stem}-*-of-*{path.suffix}")))
         return f"it is in {parts} parts; load and save it as one (max_shard_size of save_pretrained)" if parts else ""
-    if path.is_file() and path.stat().st_size < 1024 and path.read_bytes().startswith(_LFS):
+    try:
+        with path.open("rb") as file:
+            start = file.read(1024)
+    except OSError as error:  # its reader says of what may not be read that it is not there
+        return error.strerror or str(error)
+    if len(start) < 1024 and start.startswith(_LFS):
         return f"it only says where Git LFS has the file; run `git lfs pull` in {path.parent}"
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errno import EACCES, ENOENT
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import pytest
 from safetensors.numpy import save_file
 
+from export import checkpoint
 from export.checkpoint import TensorFile
 from export.errors import CheckpointError
 
@@ -55,3 +57,19 @@ def test_a_pointer_of_git_lfs_is_told_as_one(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError) as caught:
         TensorFile(path)
     assert "git lfs pull" not in str(caught.value), "it is too large for one"
+
+
+def test_a_file_that_may_not_be_read_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root everything may be read: both readers are told what another user's are."""
+
+    def gone(*_: object, **__: object) -> None:
+        raise FileNotFoundError(ENOENT, "No such file or directory")  # what safetensors makes of EACCES
+
+    def denied(*_: object) -> None:
+        raise PermissionError(EACCES, "Permission denied")
+
+    written(tmp_path, a=np.zeros(1, np.float32))
+    monkeypatch.setattr(checkpoint, "safe_open", gone)
+    monkeypatch.setattr(Path, "open", denied)
+    with pytest.raises(CheckpointError, match=r"model\.safetensors cannot be read as safetensors: Permission denied"):
+        TensorFile(tmp_path / "model.safetensors")
