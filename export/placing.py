@@ -21,10 +21,14 @@ from export.progress import Progress
 READ_BYTES: Final = 1 << 20
 
 
-def check_target(bundle: Path, nbytes: int, to_measure: int = 0) -> None:
-    """Raise `ExportError` where no bundle may go, or where its `nbytes` and those to measure it find no room."""
-    if bundle.exists() and not (bundle / MANIFEST_NAME).is_file() and (not bundle.is_dir() or any(bundle.iterdir())):
-        raise ExportError(f"{bundle} exists and is not a bundle; choose another name")
+def check_target(bundle: Path, nbytes: int, to_measure: int = 0, *, replaces: bool = True) -> None:
+    """Raise `ExportError` where no bundle may go, or where its `nbytes` and those to measure it find no room.
+
+    `replaces`: one of that name gives way, which it must not to anything that is no bundle.
+    """
+    taken = bundle.exists() and (not bundle.is_dir() or any(bundle.iterdir()))
+    if taken and not (replaces and (bundle / MANIFEST_NAME).is_file()):
+        raise ExportError(f"{bundle} exists {'and is not a bundle' if replaces else 'already'}; choose another name")
     if not bundle.parent.is_dir():
         raise ExportError(f"the directory {bundle.parent} does not exist")
     free = shutil.disk_usage(bundle.parent).free

@@ -69,7 +69,7 @@ def export_tensorrt(
     source = read_source(checkpoint, top_k, MAX_POSITIONS)
     rounder = Rounder(stored_rounding(bundle) if bundle is not None else None)
     made = build_tensorrt(source, choice, rounder)
-    check_target(folder, made.payload.nbytes)
+    check_target(folder, made.payload.nbytes, replaces=False)
     quality = None
     with full_voice(checkpoint, progress, measured) as voice:
         if voice is not None:

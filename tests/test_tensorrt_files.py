@@ -106,9 +106,10 @@ def test_the_default_voice_is_within_the_gate(default_checkpoint: Path, tmp_path
     assert quality.passed
 
 
-def test_nothing_foreign_is_overwritten(tiny_checkpoint: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("file", ["letter", "manifest.json"])
+def test_nothing_foreign_is_overwritten_not_even_a_bundle(tiny_checkpoint: Path, tmp_path: Path, file: str) -> None:
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "letter").write_text("dear")
+    (tmp_path / "mine" / file).write_text("dear")
     with pytest.raises(ExportError, match="choose another name"):
         export_tensorrt(tiny_checkpoint, tmp_path / "mine", TensorRtChoice(slots=1), measured=False)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
