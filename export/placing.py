@@ -26,8 +26,12 @@ def check_target(bundle: Path, nbytes: int, to_measure: int = 0, *, replaces: bo
 
     `replaces`: one of that name gives way, which it must not to anything that is no bundle.
     """
-    taken = bundle.exists() and (not bundle.is_dir() or any(bundle.iterdir()))
-    if taken and not (replaces and (bundle / MANIFEST_NAME).is_file()):
+    try:
+        taken = bundle.exists() and (not bundle.is_dir() or any(bundle.iterdir()))
+        kept = taken and not (replaces and (bundle / MANIFEST_NAME).is_file())
+    except OSError as error:  # of a folder that one may not look into, or a name that cannot be one
+        raise ExportError(f"cannot write {bundle}: {error.strerror}") from error
+    if kept:
         raise ExportError(f"{bundle} exists {'and is not a bundle' if replaces else 'already'}; choose another name")
     if not bundle.parent.is_dir():
         raise ExportError(f"the directory {bundle.parent} does not exist")

@@ -217,6 +217,12 @@ def test_an_existing_bundle_is_replaced_and_anything_else_is_not_touched(tiny_ch
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "home"]
 
 
+def test_a_name_that_cannot_be_looked_at_is_told(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=r"cannot write .*: File name too long"):
+        export_checkpoint(tiny_checkpoint, tmp_path / ("b" * 300))
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_link_to_a_bundle_gives_way_and_leaves_nothing_beside(tiny_bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "bundle").symlink_to(tiny_bundle)
     made = tmp_path / ".bundle.made"
