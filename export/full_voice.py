@@ -31,8 +31,10 @@ class FullVoice:
 
 
 @contextmanager
-def full_voice(checkpoint: Path, progress: Progress, measured: bool | None) -> Iterator[FullVoice | None]:
-    """The full weights of an official checkpoint, in a folder of the temporary directory.
+def full_voice(
+    checkpoint: Path, progress: Progress, measured: bool | None, scratch: Path
+) -> Iterator[FullVoice | None]:
+    """The full weights of an official checkpoint, in a folder of `scratch` that is gone afterwards.
 
     `measured` as for `export_checkpoint`, whose errors this raises too, but that None measures no voice above
     `LIGHT_REFERENCE_BYTES`: node by node that takes long, and nobody may be there who asked for it. Gives None where
@@ -46,5 +48,5 @@ def full_voice(checkpoint: Path, progress: Progress, measured: bool | None) -> I
     if not made.measures:
         yield None
         return
-    with tempfile.TemporaryDirectory() as scratch, made.reference(Path(scratch)) as reference:
+    with tempfile.TemporaryDirectory(dir=scratch) as home, made.reference(Path(home)) as reference:
         yield FullVoice(reference, *made.probes())

@@ -27,7 +27,15 @@ from export.quality import PROBE_FILE, Prober, measure
 from export.quality_gate import judge
 from export.rounding import Rounder
 from export.stored_rounding import stored_rounding
-from export.tensorrt import WEIGHTS, TensorRtChoice, TensorRtSource, build_tensorrt, read_source, write_probe
+from export.tensorrt import (
+    WEIGHTS,
+    TensorRtChoice,
+    TensorRtGraphs,
+    TensorRtSource,
+    build_tensorrt,
+    read_source,
+    write_probe,
+)  # fmt: skip
 
 CHOICE_FILE: Final = "choice.json"
 
@@ -70,14 +78,24 @@ def export_tensorrt(
     rounder = Rounder(stored_rounding(bundle) if bundle is not None else None)
     made = build_tensorrt(source, choice, rounder)
     check_target(folder, made.payload.nbytes, replaces=False)
-    quality = None
-    with full_voice(checkpoint, progress, measured) as voice:
-        if voice is not None:
-            _check_measurable(choice.form)
-            if choice.rounds:
-                rounder.learn(voice.reference.moments(voice.learning))
-            quality = judge(_measure(voice, source, choice, rounder), choice.precision, force=force)
-    record = ChoiceRecord(
+    with aside(folder) as scratch:
+        quality = None
+        with full_voice(checkpoint, progress, measured, scratch) as voice:
+            if voice is not None:
+                _check_measurable(choice.form)
+                if choice.rounds:
+                    rounder.learn(voice.reference.moments(voice.learning))
+                quality = judge(_measure(voice, source, choice, rounder, scratch), choice.precision, force=force)
+        record = _record(made, quality)
+        made.write(scratch, progress.stage("weights", made.payload.nbytes))
+        (scratch / CHOICE_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(record)) + b"\n")
+        into_place(scratch, folder)
+    return record
+
+
+def _record(made: TensorRtGraphs, quality: Quality | None) -> ChoiceRecord:
+    choice = made.choice
+    return ChoiceRecord(
         form=choice.form.value,
         shape=choice.shape.value,
         dtype=np.dtype(choice.dtype).name,
@@ -89,11 +107,6 @@ def export_tensorrt(
         weights=WEIGHTS,
         graphs=tuple(f"{role.value}.onnx" for role in made.graphs),
     )
-    with aside(folder) as scratch:
-        made.write(scratch, progress.stage("weights", made.payload.nbytes))
-        (scratch / CHOICE_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(record)) + b"\n")
-        into_place(scratch, folder)
-    return record
 
 
 def _check_measurable(form: AttentionForm) -> None:
@@ -104,9 +117,11 @@ def _check_measurable(form: AttentionForm) -> None:
         )
 
 
-def _measure(voice: FullVoice, source: TensorRtSource, choice: TensorRtChoice, rounder: Rounder) -> Quality:
+def _measure(
+    voice: FullVoice, source: TensorRtSource, choice: TensorRtChoice, rounder: Rounder, scratch: Path
+) -> Quality:
     """The set's weights and types against the full ones."""
-    with tempfile.TemporaryDirectory() as scratch:
-        write_probe(source, choice, rounder, Path(scratch), PROBE_FILE)
-        narrow = Prober(Path(scratch), voice.reference.manifest, voice.reference.progress, literally=True)
+    with tempfile.TemporaryDirectory(dir=scratch) as home:
+        write_probe(source, choice, rounder, Path(home), PROBE_FILE)
+        narrow = Prober(Path(home), voice.reference.manifest, voice.reference.progress, literally=True)
         return measure(voice.reference.prober, narrow, voice.reference.speak(voice.measured))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
+from errno import ENOSPC
 from pathlib import Path
 
 import msgspec
@@ -16,8 +18,9 @@ from export.attention_tensorrt import AttentionForm
 from export.errors import ExportError, QualityError
 from export.exporter import export_checkpoint
 from export.lowering import Precision
+from export.payload import Payload
 from export.quantise import pack_signed_integers, unpack_integers
-from export.tensorrt import FrameShape, TensorRtChoice
+from export.tensorrt import WEIGHTS, FrameShape, TensorRtChoice
 from export.tensorrt_files import CHOICE_FILE, ChoiceRecord, export_tensorrt
 from tests.tensorrt_machine import FORMS, NEEDS_OPSET_24
 
@@ -122,6 +125,24 @@ def test_wide_weights_measure_as_the_reference(tiny_checkpoint: Path, tmp_path: 
     assert quality is not None
     assert quality.agreement == 1.0
     assert quality.divergence < 1e-6
+
+
+def test_what_measuring_takes_lies_beside_the_set_whose_disk_is_named_when_full(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    choice = TensorRtChoice(AttentionForm.ROWS, FrameShape.STEPPED, np.float32, Precision.FP32, 1, 32)
+    export_tensorrt(tiny_checkpoint, tmp_path / "set", choice, measured=True)
+    whole = sorted(path.name for path in (tmp_path / "set").iterdir())
+    assert whole == ["choice.json", "codec.onnx", "prefill.onnx", "step.onnx", "talker.onnx", WEIGHTS]
+
+    def fill(*_: object) -> None:
+        raise OSError(ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Payload, "write", fill)
+    with pytest.raises(ExportError, match=r"cannot write .*other: No space left on device"):
+        export_tensorrt(tiny_checkpoint, tmp_path / "other", choice, measured=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["set"]
 
 
 @NEEDS_OPSET_24
