@@ -13,6 +13,8 @@ from typing import Final
 
 from tokenizers import Tokenizer
 
+from export.errors import CheckpointError
+
 TEXTS: Final = (
     "The quick brown fox jumps over the lazy dog.",
     "Could you please bring me another glass of water?",
@@ -79,11 +81,14 @@ def _entries(lexicon: Path, texts: tuple[str, ...]) -> dict[str, str]:
     """Phone letters of the texts' words."""
     wanted = {piece for text in texts for piece in _pieces(text)}
     found = {}
-    with lexicon.open(encoding="utf-8") as lines:
-        for line in lines:
-            word, _, letters = line.rstrip("\n").partition("\t")
-            if word in wanted:
-                found[word] = letters
+    try:
+        with lexicon.open(encoding="utf-8") as lines:
+            for line in lines:
+                word, _, letters = line.rstrip("\n").partition("\t")
+                if word in wanted:
+                    found[word] = letters
+    except UnicodeDecodeError as error:
+        raise CheckpointError(f"{lexicon}: {error}") from error
     return found
 
 

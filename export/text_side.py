@@ -78,7 +78,7 @@ def _add_control_tokens(tokenizer: Tokenizer, path: Path) -> None:
         config = msgspec.json.decode(path.read_bytes(), type=_TokenizerConfig)
     except OSError as error:
         raise CheckpointError(f"cannot read {path}: {error.strerror}") from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CheckpointError(f"{path}: {error}") from error
     for number, token in sorted(config.added_tokens_decoder.items()):
         added = AddedToken(

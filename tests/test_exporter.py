@@ -177,6 +177,11 @@ def torn_phones(checkpoint: Path) -> None:
     (checkpoint / "phones.json").write_text('{"kind": "phon')
 
 
+def tokens_in_latin_1(checkpoint: Path) -> None:
+    path = checkpoint / "tokenizer_config.json"
+    path.write_bytes(path.read_bytes().replace(b'"content": "', b'"content": "\xe4', 1))
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -184,6 +189,7 @@ def torn_phones(checkpoint: Path) -> None:
         (only_pointed_to, r"model\.safetensors .* run `git lfs pull` in "),
         (without_the_last_axis, r"rvq_first\.output_proj\.weight has shape \[24, 12\], expected \[24, 12, 1\]"),
         (torn_phones, r"phones\.json: Input data was truncated"),
+        (tokens_in_latin_1, r"tokenizer_config\.json: 'utf-8' codec can't decode byte 0xe4"),
     ],
 )
 def test_what_checkpoints_are_often_like_is_said_as_it_is(

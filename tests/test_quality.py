@@ -15,7 +15,7 @@ import pytest
 from engines.manifest import CodebookQuality, Manifest, Quality, StageSampling, read_manifest
 from export.__main__ import main
 from export.bundle_manifest import GRAPHS
-from export.errors import ExportError, QualityError
+from export.errors import CheckpointError, ExportError, QualityError
 from export.exporter import export_checkpoint
 from export.frame_graph import FramePlan
 from export.inspect_bundle import judgement
@@ -224,3 +224,6 @@ def test_texts_of_a_voice_that_reads_phones_come_from_its_lexicon(tmp_path: Path
     (checkpoint / "lexicon.txt").write_text("the\tTH\nfox\tFX\n")
     tokenizer = load_tokenizer(checkpoint)
     assert tokenizer.decode(probe_ids(checkpoint, tokenizer)[0]) == "TH FX TH."
+    (checkpoint / "lexicon.txt").write_bytes(b"caf\xe9\tKAFE\n")
+    with pytest.raises(CheckpointError, match=r"lexicon\.txt: 'utf-8' codec can't decode"):
+        probe_ids(checkpoint, tokenizer)
