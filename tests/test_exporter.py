@@ -75,6 +75,15 @@ def test_every_kind_exports_with_and_without_projection(tmp_path: Path, kind: st
     assert has_encoder == (kind == "base")
 
 
+def test_a_projection_that_is_missing_between_unequal_widths_is_named(tmp_path: Path) -> None:
+    model = write_checkpoint(TinySpec(predictor_hidden=48), tmp_path / "model")
+    tensors = load_file(model / "model.safetensors")
+    del tensors["talker.code_predictor.small_to_mtp_projection.weight"]
+    save_file(tensors, model / "model.safetensors")
+    with pytest.raises(CheckpointError, match=r"tensor talker\.code_predictor\.small_to_mtp_.*\.weight is missing"):
+        export_checkpoint(model, tmp_path / "bundle")
+
+
 @pytest.mark.parametrize("precision", ["int8", "int4"])
 def test_quantised_bundles_are_smaller(
     tiny_checkpoint: Path, tiny_bundle: Path, tmp_path: Path, precision: str
