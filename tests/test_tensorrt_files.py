@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,15 +13,15 @@ import msgspec
 import numpy as np
 import onnx
 import pytest
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 from export.attention_tensorrt import AttentionForm
-from export.errors import ExportError, QualityError
+from export.errors import CheckpointError, ExportError, QualityError
 from export.exporter import export_checkpoint
 from export.lowering import Precision
 from export.payload import Payload
 from export.quantise import pack_signed_integers, unpack_integers
-from export.tensorrt import WEIGHTS, FrameShape, TensorRtChoice
+from export.tensorrt import WEIGHTS, FrameShape, TensorRtChoice, build_tensorrt, read_source
 from export.tensorrt_files import CHOICE_FILE, ChoiceRecord, export_tensorrt
 from tests.tensorrt_machine import FORMS, NEEDS_OPSET_24
 
@@ -125,6 +126,18 @@ def test_wide_weights_measure_as_the_reference(tiny_checkpoint: Path, tmp_path: 
     assert quality is not None
     assert quality.agreement == 1.0
     assert quality.divergence < 1e-6
+
+
+@pytest.mark.parametrize("part", ["lm_head.1", "model.codec_embedding.1"])
+def test_a_head_or_table_of_another_shape_is_refused_by_name_before_anything_is_made(
+    tiny_checkpoint: Path, tmp_path: Path, part: str
+) -> None:
+    copy = shutil.copytree(tiny_checkpoint, tmp_path / "copy")
+    tensors, name = load_file(copy / "model.safetensors"), f"talker.code_predictor.{part}.weight"
+    tensors[name] = tensors[name][:-1].copy()
+    save_file(tensors, copy / "model.safetensors")
+    with pytest.raises(CheckpointError, match=rf"tensor {name} has shape"):
+        build_tensorrt(read_source(copy, 64, 1024), TensorRtChoice(shape=FrameShape.STEPPED))
 
 
 def test_what_measuring_takes_lies_beside_the_set_whose_disk_is_named_when_full(
