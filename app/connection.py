@@ -14,6 +14,7 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Final
 
+import msgspec
 from websockets.asyncio.server import ServerConnection
 
 from app.audio_format import offers
@@ -52,7 +53,8 @@ class Connection:
         self._peer = Peer(socket)
         self._services = services
         self._voices = voices
-        self._config = services.config
+        self._limits = services.config.limits
+        """Those the client is told; it keeps them when the configuration is read again."""
         self._protocol = SpeechProtocol(limits_of(services.config), raw=raw)
         self._authorised = authorised
         self._local = local
@@ -98,7 +100,7 @@ class Connection:
 
     def check(self) -> str | None:
         """To be called about once a second: deadlines. Returns why the peer was sent away, if it was."""
-        now, limits = self._loop.time(), self._config.limits
+        now, limits = self._loop.time(), self._limits
         if not self._authorised and now - self._opened_at > limits.handshake_s:
             return self._send_away(NOT_AUTHORISED, "not_authorised", "no token came in time")
         alive_at = self._peer.alive_at
@@ -181,7 +183,7 @@ class Connection:
         try:
             planned = plan(event.message, self._voices_now())
             if planned.local:
-                allowed = self._local or self._config.security.loudspeaker_over_tcp
+                allowed = self._local or self._services.config.security.loudspeaker_over_tcp
                 self._services.loudspeaker.admit(event.message.context, allowed=allowed)
             gate.enter_context(event.message.context)
         except ProtocolError as error:
@@ -192,7 +194,8 @@ class Connection:
                 await self.close(TRY_LATER if error.code in {"busy", "shutting_down"} else 1008, str(error))
             return
         send = partial(self._send_block, event.number)
-        context = SpeakingContext(planned, self._config, self._services.pools, send, self, self._sink(event, planned))
+        config = msgspec.structs.replace(self._services.config, limits=self._limits)
+        context = SpeakingContext(planned, config, self._services.pools, send, self, self._sink(event, planned))
         self._contexts[event.number] = context
         started = self._protocol.started(event.number, planned.audio.encoding, planned.audio.sample_rate_hz)
         self._later(self._speak(event.number, event.message.context, context))
@@ -221,7 +224,7 @@ class Connection:
             voices=voices.names,
             languages=voices.languages,
             formats=offers(),
-            limits=limits_of(self._config),
+            limits=self._protocol.limits,
             frame_ms=1000.0 * info.samples_per_frame / info.sample_rate_hz,
         )
 
@@ -236,7 +239,8 @@ class Connection:
             del self._contexts[number]
             self._services.gate.leave_context(self._loop.time() - began)
         self._services.metrics.context_ended(report)
-        log_context(self.session, name, report, "".join(context.spoken) if self._config.log.text else None)
+        text = "".join(context.spoken) or None if self._services.config.log.text else None
+        log_context(self.session, name, report, text)
         with contextlib.suppress(ListenerLeftError):
             await self._last_words(number, name, report)
 

@@ -103,7 +103,7 @@ class SpeechProtocol:
     """One socket's conversation, the server's side."""
 
     def __init__(self, limits: Limits, *, raw: bool = False) -> None:
-        self._limits = limits
+        self.limits: Final = limits
         self.raw: Final = raw
         self._by_id: dict[str, Context] = {}
         self._by_number: dict[int, Context] = {}
@@ -124,7 +124,7 @@ class SpeechProtocol:
             return [data]
         self._line += data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
         *lines, self._line = self._line.split(b"\n")
-        over = len(self._line) > self._limits.message_bytes or (isinstance(data, str) and not lines)
+        over = len(self._line) > self.limits.message_bytes or (isinstance(data, str) and not lines)
         if self._line and (over or _is_whole(self._line)):
             lines, self._line = [*lines, self._line], b""  # too long to go on, or a whole message without a line end
         return [line for line in lines if line.strip()]
@@ -132,8 +132,8 @@ class SpeechProtocol:
     def receive(self, message: str | bytes) -> Event:
         """Take one of the `messages`. Never raises: what is wrong with it is an event too."""
         try:
-            if len(message) > self._limits.message_bytes:
-                raise ProtocolError("bad_json", f"a message may have {self._limits.message_bytes} bytes, no more")
+            if len(message) > self.limits.message_bytes:
+                raise ProtocolError("bad_json", f"a message may have {self.limits.message_bytes} bytes, no more")
             if isinstance(message, bytes) and not self.raw:
                 raise ProtocolError("bad_json", "send messages as text, not binary; only the server sends binary")
             return self._event(parse_client(message))
@@ -152,7 +152,7 @@ class SpeechProtocol:
         step = {Flush: Step.FLUSH, EndOfText: Step.END, Cancel: Step.CANCEL}[type(message)]
         context = self._client_step(message.context, step)
         if step is Step.FLUSH:
-            if context.flushes >= self._limits.flushes:
+            if context.flushes >= self.limits.flushes:
                 raise ProtocolError("too_many_flushes", f"wait for 'flushed': {context.flushes} are due", context.id)
             context.flushes += 1
         return Told(context.number, step)
@@ -160,7 +160,7 @@ class SpeechProtocol:
     def _open(self, name: str) -> int:
         if name in self._by_id:
             raise ProtocolError("context_exists", "this context is open; take another id", name)
-        most = 1 if self.raw else self._limits.contexts
+        most = 1 if self.raw else self.limits.contexts
         if len(self._by_id) >= most:
             raise ProtocolError("too_many_contexts", f"{most} contexts are open, the most for one socket", name)
         while self._next_number in self._by_number:
@@ -172,7 +172,7 @@ class SpeechProtocol:
 
     def _feed(self, message: Text) -> Fed:
         context = self._client_step(message.context, Step.TEXT)
-        most = self._limits.text_characters
+        most = self.limits.text_characters
         if context.characters + len(message.text) > most:
             raise ProtocolError("text_too_long", f"a context takes {most} characters; start another", context.id)
         context.characters += len(message.text)

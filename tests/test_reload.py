@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from app.config import Config, ConfigError
 from app.daemon import Daemon
@@ -191,6 +192,31 @@ def test_a_change_while_voices_are_opened_is_not_missed(tmp_path: Path, opening:
             await turn_until(lambda: daemon.services.config.server.grace_s == 3)
 
     play(scenario(), 10.0)
+
+
+def test_what_an_open_socket_may_do_and_what_is_written_of_it_changes_too(tmp_path: Path) -> None:
+    text = '[server]\nport = 0\nsocket = ""\n[limits]\ncontext_idle_s = 7.0\n'
+
+    async def scenario() -> None:
+        start = settings(log={"text": True}, security={"loudspeaker_over_tcp": True})
+        opener = fakes(ServedFakeEngine(), ServedFakeEngine())
+        async with serving(start, opener=opener) as daemon, Client(daemon) as client:
+            await client.speak("a", "abc")
+            await client.until("context.done")
+            assert await reload(daemon, tmp_path / "speakd.toml", text) == []
+            await client.speak("b", "private")
+            await client.until("context.done")
+            await client.speak("c", "abc", play="local")
+            await client.until("error")
+            assert client.heard["c"].of("error")[0]["code"] == "not_allowed"
+            await client.say("describe")
+            await client.until("ready")
+            assert client.heard[None].of("ready")[-1]["limits"]["context_idle_s"] == 60.0  # as it was told
+
+    with capture_logs() as log:
+        play(scenario())
+    spoken = {entry["context"]: entry.get("text") for entry in log if entry["event"] == "utterance"}
+    assert spoken == {"a": "abc", "b": None}
 
 
 def test_sizes_that_do_not_fit_are_named() -> None:
