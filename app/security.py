@@ -90,11 +90,27 @@ def renew_tls(context: ssl.SSLContext, config: Config) -> None:
             "its pass phrase; give one that is not: openssl pkey -in OLD -out NEW"
         )
 
+    holder = "tls_key" if security.tls_key else "tls_certificate"
+    _check_pem(config, "tls_certificate", "certificate")
+    _check_pem(config, holder, "private key")
     try:
         for one in (ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), context):  # one that half of it was put in serves nobody
             one.load_cert_chain(security.tls_certificate, security.tls_key or None, password=encrypted)
     except (OSError, ssl.SSLError) as error:
-        raise ConfigError(f"cannot use security.tls_certificate '{security.tls_certificate}': {error}") from None
+        unlike = getattr(error, "reason", None) == "KEY_VALUES_MISMATCH"
+        reason = f"the key in '{getattr(security, holder)}' is another certificate's" if unlike else str(error)
+        raise ConfigError(f"cannot use security.tls_certificate '{security.tls_certificate}': {reason}") from None
+
+
+def _check_pem(config: Config, setting: str, what: str) -> None:
+    """OpenSSL does not say which of two files it could not read. Raises `ConfigError`."""
+    name = getattr(config.security, setting)
+    try:
+        found = f"{what.upper()}-----".encode() in Path(name).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot use security.{setting} '{name}': {error.strerror or error}") from None
+    if not found:
+        raise ConfigError(f"cannot use security.{setting} '{name}': it holds no {what} in PEM form")
 
 
 def _read_token(config: Config) -> str | None:

@@ -125,3 +125,25 @@ def test_tls(tmp_path: Path) -> None:
         check=True, capture_output=True,
     )  # fmt: skip
     assert open_tls(settings(security={"tls_certificate": str(certificate), "tls_key": str(key)})) is not None
+
+
+def test_of_two_files_the_one_at_fault_is_named(tmp_path: Path) -> None:
+    certificate, key, other = tmp_path / "cert.pem", tmp_path / "key.pem", tmp_path / "other.pem"
+    for made in (other, key):
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+             "-subj", "/CN=localhost", "-keyout", str(made), "-out", str(certificate)],
+            check=True, capture_output=True, timeout=60,
+        )  # fmt: skip
+
+    def refused(first: Path, second: Path | None, says: str) -> None:
+        files = {"tls_certificate": str(first)} | ({"tls_key": str(second)} if second else {})
+        with pytest.raises(ConfigError, match=says):
+            open_tls(settings(security=files))
+
+    refused(certificate, tmp_path / "gone", "tls_key '.*gone': No such file")
+    refused(tmp_path / "gone", key, "tls_certificate '.*gone': No such file")
+    refused(certificate, certificate, "tls_key '.*cert.pem': it holds no private key")
+    refused(key, certificate, "tls_certificate '.*key.pem': it holds no certificate")
+    refused(certificate, None, "tls_certificate '.*cert.pem': it holds no private key")
+    refused(certificate, other, "tls_certificate '.*cert.pem': the key in '.*other.pem' is another")
