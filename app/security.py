@@ -64,6 +64,12 @@ def open_guard(config: Config) -> Guard:
             f"server.host is '{config.server.host}', which others can reach, and there is no token: "
             "set security.token_file, or listen on 127.0.0.1"
         )
+    for origin in config.security.origins:
+        if not _is_origin(origin):
+            raise ConfigError(
+                f"security.origins: '{origin}' is no origin, so no page would ever match it; write what a browser "
+                'sends: "https://kiosk.example", with a port only where that is not the usual one'
+            )
     return Guard(token, tuple(config.security.origins))
 
 
@@ -131,6 +137,17 @@ def _read_token(config: Config) -> str | None:
             "make one with: openssl rand -hex 32"
         )
     return token
+
+
+def _is_origin(name: str) -> bool:
+    """Whether a browser could send it: scheme and host, and nothing behind them; or what it says of files."""
+    try:
+        page = urlsplit(name.rstrip("/").lower())
+        usual = {"http": 80, "https": 443}.get(page.scheme, 0)
+        known = bool(page.scheme and page.hostname) and page.port != usual and not {"@", "*"} & set(page.netloc)
+    except ValueError:
+        return False
+    return name in {"null", "file://"} or (known and page.geturl() == f"{page.scheme}://{page.netloc}")
 
 
 def _is_loopback(host: str) -> bool:

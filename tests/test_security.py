@@ -47,6 +47,25 @@ def test_origins(origin: str | None, host: str, allowed: bool) -> None:
     assert Guard(None, ("https://kiosk.example",)).allows_origin(origin, host) is allowed
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["kiosk.example", "kiosk.example:8080", "*", "https://*.kiosk.example", "https://kiosk.example/app",
+     "https://kiosk.example:443", "https://", "https://kiosk.example:x", "https://me@kiosk.example", ""],
+)  # fmt: skip
+def test_an_origin_no_page_can_have_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"security\.origins: '.*https://kiosk\.example"):
+        open_guard(settings(security={"origins": ["https://good.example", name]}))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["https://kiosk.example", "http://Kiosk.example:8080/", "http://[::1]:3000", "http://192.168.1.5:443",
+     "chrome-extension://abcdef", "capacitor://localhost", "null", "file://"],
+)  # fmt: skip
+def test_what_browsers_send_is_an_origin(name: str) -> None:
+    assert open_guard(settings(security={"origins": [name]})).allows_origin(name, "localhost:8765")
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "speakd.local", ""])
 def test_nothing_but_the_loopback_without_a_token(host: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="token_file"):
