@@ -19,6 +19,7 @@ from app.context import ContextReport
 from app.log_handler import StderrHandler
 from app.server_config import LogConfig
 from app.services import Services
+from app.voices import names_of
 
 _PRIORITIES: Final = {"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2}
 
@@ -97,7 +98,7 @@ def log_statistics(services: Services) -> None:
         contexts=services.gate.contexts,
         text_pool=_fields(services.pools.text.statistics()),
         audio_pool=_fields(services.pools.audio.statistics()),
-        engines={model.info.name: _fields(model.engine.statistics()) for model in models},
+        engines={name: _fields(model.engine.statistics()) for name, model in names_of(models)},
     )
 
 

@@ -17,7 +17,7 @@ from app.context import ContextReport
 from app.device_metrics import device_families
 from app.device_reading import read_device
 from app.executor import BoundedExecutor
-from app.voices import VoiceModel
+from app.voices import VoiceModel, names_of
 from engines.contract import End
 
 _SHORT: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
@@ -139,7 +139,7 @@ class _Parts(Collector):
             ("runaways_retried", "Utterances that ran away unheard and were begun again, since the start"),
             ("runaways_ended", "Utterances that ran away and were ended, since the start"),
         )
-        snapshots = [(model.info.name, model.engine.statistics()) for model in self._models()]
+        snapshots = [(name, model.engine.statistics()) for name, model in names_of(self._models())]
         for field, help_text in fields:
             family = GaugeMetricFamily(f"speakd_engine_{_unit(field)}", help_text, labels=["model"])
             for name, snapshot in snapshots:

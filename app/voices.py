@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -168,6 +169,13 @@ class VoiceTable:
         if voice.name.lower() in self.voices:
             raise VoiceError(f"two voices are called '{voice.name}'; rename the directory of one model")
         self.voices[voice.name.lower()] = voice
+
+
+def names_of(models: Iterable[VoiceModel]) -> list[tuple[str, VoiceModel]]:
+    """What figures and the log call them: by name, or by path where two have one (two directories called `bundle`)."""
+    models = tuple(models)
+    names = Counter(model.info.name for model in models)
+    return [(model.info.name if names[model.info.name] == 1 else model.path, model) for model in models]
 
 
 async def open_model(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from app.executor import BoundedExecutor
 from app.voices import VoiceError, VoiceTable, open_model
@@ -40,6 +41,23 @@ def test_two_voices_of_one_name_are_refused() -> None:
             VoiceTable(models)
 
     play(scenario())
+
+
+def test_two_models_of_one_name_are_two_in_the_figures_and_in_the_log() -> None:
+    async def scenario() -> None:
+        config = settings(voice={"bundle": "/one/bundle"}, server={"bundles": ["/two/bundle"]})
+        async with serving(config, opener=fakes(ServedFakeEngine(), ServedFakeEngine(busy_s=2.0))) as daemon:
+            lines = daemon.services.metrics.text().decode().splitlines()
+            daemon.write_statistics()
+        assert 'speakd_engine_busy_seconds{model="/one/bundle"} 0.0' in lines
+        assert 'speakd_engine_busy_seconds{model="/two/bundle"} 2.0' in lines
+        samples = [line.rpartition(" ")[0] for line in lines if not line.startswith("#")]
+        assert len(samples) == len(set(samples))
+
+    with capture_logs() as log:
+        play(scenario())
+    [engines] = [entry["engines"] for entry in log if entry["event"] == "statistics"]
+    assert list(engines) == ["/one/bundle", "/two/bundle"]
 
 
 def test_a_bundle_whose_engine_does_not_open_leaves_no_reader_open(tmp_path: Path) -> None:
