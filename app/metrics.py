@@ -7,7 +7,7 @@ units, buckets. Does not know: how the figures come about. Adding costs microsec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -17,6 +17,7 @@ from app.context import ContextReport
 from app.device_metrics import device_families
 from app.device_reading import read_device
 from app.executor import BoundedExecutor
+from app.messages import Code
 from app.voices import VoiceModel, names_of
 from engines.contract import End
 
@@ -25,6 +26,9 @@ _TTFA: Final = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0,
 _RTF: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0, 1.5, 3.0)
 CONTINUITY_MS: Final = (0, 50, 100)
 """An utterance is continuous within so much if its worst gap is no longer."""
+REASONS: Final = (*get_args(Code), "origin", "full", "idle_socket", "dead_peer")
+"""Why something was refused: an error's code, or what happens to a socket without one."""
+RELOADS: Final = ("done", "refused")
 
 
 class Metrics:
@@ -48,6 +52,13 @@ class Metrics:
         self._lag = Histogram("speakd_loop_lag_seconds", "How late the loop is", registry=here, buckets=_SHORT)
         self._rings = Gauge("speakd_ring_seconds", "Sound that waits for listeners", ["which"], registry=here)
         self._reloads = Counter("speakd_reloads", "Configuration reloads", ["result"], registry=here)
+        outcomes = [end.value for end in End]
+        within = [str(ms) for ms in CONTINUITY_MS]
+        for counter, values in (
+            (self._contexts, outcomes), (self._continuous, within), (self._refusals, REASONS), (self._reloads, RELOADS),
+        ):  # fmt: skip
+            for value in values:  # there from the start: of a counter that appears as 1, `increase` sees nothing
+                counter.labels(value)
 
     def context_ended(self, report: ContextReport) -> None:
         """Account for a context."""

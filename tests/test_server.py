@@ -8,11 +8,13 @@ import json
 import re
 import threading
 import time
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from app import messages
 from app.daemon import Daemon
+from app.metrics import Metrics
 from tests.daemon_rig import Client, ServedFakeEngine, get, play, serving, settings, turn_until
 
 
@@ -45,6 +47,17 @@ def test_get() -> None:
             assert 'speakd_executor_completed{pool="text"}' in figures
 
     play(scenario())
+
+
+def test_counters_are_there_before_anything_is_counted() -> None:
+    """An alert on `increase(...)` sees no first failure where the counter appears with it."""
+    figures = Metrics().text().decode()
+    for code in (*get_args(messages.Code), "origin", "full", "idle_socket", "dead_peer"):
+        assert f'speakd_refusals_total{{reason="{code}"}} 0.0' in figures
+    for outcome in ("end", "limit", "cancelled", "error"):
+        assert f'speakd_contexts_total{{outcome="{outcome}"}} 0.0' in figures
+    assert 'speakd_reloads_total{result="refused"} 0.0' in figures
+    assert 'speakd_continuous_contexts_total{within_ms="0"} 0.0' in figures
 
 
 def test_a_stuck_or_failed_engine_is_not_healthy() -> None:
