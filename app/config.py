@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -168,7 +168,19 @@ def parse_config(text: str, name: str) -> Config:
         return msgspec.convert(raw, Config)
     except msgspec.ValidationError as error:
         reason, _, where = str(error).partition(" - at `$")
-        raise ConfigError(f"{name}: {where.strip('.`') or 'the file'}: {reason}") from error
+        place = where.strip(".`")
+        hint = f"; it may be {', '.join(_words(place))}" if "enum value" in reason else ""
+        raise ConfigError(f"{name}: {place or 'the file'}: {reason}{hint}") from error
+
+
+def _words(place: str) -> list[str]:
+    """The words a setting takes, as TOML writes them."""
+    type_: Any = Config
+    for key in place.split("."):
+        [type_] = [field.type for field in msgspec.structs.fields(type_) if field.encode_name == key]
+    either = get_args(type_)
+    words = ["true", "false"] if bool in either else []
+    return words + [f'"{word}"' for one in either for word in get_args(one) or (one,) if isinstance(word, str)]
 
 
 def _refuse_unknown(raw: Any, part: type[msgspec.Struct], name: str, prefix: str) -> None:

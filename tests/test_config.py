@@ -42,7 +42,8 @@ def test_the_bundle_is_found_from_the_files_place(tmp_path: Path) -> None:
         ('[engine]\nslots = "many"', r"engine\.slots: Expected `int`, got `str`"),
         ("engine = 3", r"engine: Expected `object`"),
         ("[text]\nworkers = 2", r"text\.workers: Expected `int` <= 1"),
-        ('[engine]\nasync_scheduling = "on"', r"engine\.async_scheduling: Invalid enum value 'on'"),
+        ('[engine]\nasync_scheduling = "on"', r"engine\.async_scheduling: .*'on'; it may be true, false, \"auto\"$"),
+        ('[log]\nlevel = "INFO"', r'log\.level: Invalid .*; it may be "debug", "info", "warning", "error"$'),
         ("[engine", "not valid TOML"),
     ],
 )
