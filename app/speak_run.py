@@ -31,6 +31,7 @@ from app.speaker import SpeakerSink
 from app.text_source import from_descriptor, from_words
 from app.wishes import Wishes
 from engines.contract import Pace, SpeechRequest, VoiceInfo
+from engines.errors import SpeechError
 from engines.voice_files import reads_while_speaking, voice_info
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class _Run:
         """The whole run."""
         wishes, config = self._wishes, self._config
         info = voice_info(wishes.bundle)
+        if wishes.instruct and not info.takes_instruct:
+            raise SpeechError("this voice takes no --instruct; leave it out")
         codes_file = CodesFile(wishes.save_codes) if wishes.save_codes else None
         text = BoundedExecutor("text", workers=config.text.workers, max_waiting=config.text.max_waiting)
         audio = BoundedExecutor("audio", workers=config.audio.workers, max_waiting=config.audio.max_waiting)
