@@ -52,7 +52,9 @@ def resolve_sampling(wishes: Sampling, seed: int, defaults: SamplingDefaults) ->
     Naming a temperature, top_k or top_p without `greedy` asks for sampling. Raises `RequestError` naming the field, the
     value and its range.
     """
-    _check_range("temperature", wishes.temperature, 0.0, MAX_TEMPERATURE, "; for the likeliest codes ask for greedy")
+    none = wishes.temperature is not None and wishes.temperature <= 0.0  # to the daemon's clients 0 is greedy by itself
+    hint = "; for the likeliest codes ask for greedy" if none else ""
+    _check_range("temperature", wishes.temperature, 0.0, MAX_TEMPERATURE, hint)
     _check_range("top_p", wishes.top_p, 0.0, 1.0)
     _check_range("repetition_penalty", wishes.repetition_penalty, 0.0, MAX_REPETITION_PENALTY)
     if wishes.top_k is not None and not 1 <= wishes.top_k <= defaults.max_top_k:

@@ -53,6 +53,7 @@ def test_a_wish_asks_both_stages_to_sample() -> None:
     ("wishes", "says"),
     [
         (Sampling(temperature=0.0), "temperature 0 .*greedy"),
+        (Sampling(temperature=11.0), "temperature 11 is outside 0 .exclusive. to 10$"),
         (Sampling(temperature=float("nan")), "temperature nan"),
         (Sampling(temperature=11.0), "temperature 11 .* to 10"),
         (Sampling(top_k=0), "top_k 0 is outside 1 to 50"),
