@@ -22,7 +22,7 @@ READ_BYTES: Final = 1 << 20
 
 
 def check_target(bundle: Path, nbytes: int, to_measure: int = 0, *, replaces: bool = True) -> None:
-    """Raise `ExportError` where no bundle may go, or where its `nbytes` and those to measure it find no room.
+    """Make its directory; raise `ExportError` where no bundle may go, or has no room for its `nbytes` and measuring.
 
     `replaces`: one of that name gives way, which it must not to anything that is no bundle.
     """
@@ -33,8 +33,10 @@ def check_target(bundle: Path, nbytes: int, to_measure: int = 0, *, replaces: bo
         raise ExportError(f"cannot write {bundle}: {error.strerror}") from error
     if kept:
         raise ExportError(f"{bundle} exists {'and is not a bundle' if replaces else 'already'}; choose another name")
-    if not bundle.parent.is_dir():
-        raise ExportError(f"the directory {bundle.parent} does not exist")
+    try:
+        bundle.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ExportError(f"cannot make the directory {bundle.parent}: {error.strerror}") from error
     free = shutil.disk_usage(bundle.parent).free
     if free < nbytes + to_measure:
         measuring = f", measuring it {(to_measure >> 20) + 1} MiB more (--no-measure)" if to_measure else ""

@@ -238,6 +238,15 @@ def test_a_name_that_cannot_be_looked_at_is_told(tiny_checkpoint: Path, tmp_path
     assert not list(tmp_path.iterdir())
 
 
+def test_the_directory_of_a_bundle_is_made(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    """As the first export of the README has it: a checkout has no `voices`."""
+    export_checkpoint(tiny_checkpoint, tmp_path / "voices" / "official" / "0.6b")
+    assert read_manifest(tmp_path / "voices" / "official" / "0.6b").files
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(ExportError, match=r"cannot make the directory .*letter\.txt: "):
+        export_checkpoint(tiny_checkpoint, tmp_path / "letter.txt" / "0.6b")
+
+
 def test_a_link_to_a_bundle_gives_way_and_leaves_nothing_beside(tiny_bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "bundle").symlink_to(tiny_bundle)
     made = tmp_path / ".bundle.made"
