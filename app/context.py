@@ -87,6 +87,7 @@ class SpeakingContext:
         self._clock = clock
         self._began = clock()
         self._characters = 0
+        self._first_text_at: float | None = None
         ahead_ms = None if planned.fast else config.server.ahead_ms
         pace = Pace(block_ms=config.server.block_ms, ahead_ms=ahead_ms)
         self._sink = (
@@ -109,6 +110,8 @@ class SpeakingContext:
         if self._text.left_alone:
             return False
         self._characters += len(text)
+        if text and self._first_text_at is None:
+            self._first_text_at = self._clock()
         if self._keep_text:
             self.spoken.append(text)
         if self._text.starved and not (self._session and self._session.speaking):
@@ -217,12 +220,12 @@ class SpeakingContext:
         )
 
     def _first_audio_ms(self) -> float | None:
-        """From the first text to the first block; to the first sample in the device where it is played here."""
+        """From the first text to the first block; from there or its turn to the device where it is played here."""
         report = self._session.report if self._session else None
         if report is None or report.first_audio_ms is None or report.first_audio_at is None:
             return None
-        if not isinstance(self._sink, LocalSink):
-            return report.first_audio_ms
+        if not isinstance(self._sink, LocalSink):  # its session may have had to wait for the text pool, and counts less
+            return 1000.0 * (report.first_audio_at - (self._first_text_at or 0.0))
         heard_at = self._sink.first_sample_at
         return None if heard_at is None else report.first_audio_ms + 1000.0 * (heard_at - report.first_audio_at)
 

@@ -85,7 +85,7 @@ def test_a_context_that_ran_says_what_came_of_it() -> None:
         world.now += 2.0
         report = await context.run()
         assert (report.outcome, report.error, report.segments, report.frames) == (End.END, None, 2, 5)
-        assert (report.characters, report.audio_ms, report.first_audio_ms) == (8, 400.0, 0.0)
+        assert (report.characters, report.audio_ms, report.first_audio_ms) == (8, 400.0, 2000.0)
         assert report.wall_ms == 2000.0 + 500.0 * len(world.blocks)
         assert world.nothing_is_left()
 
@@ -138,6 +138,24 @@ def test_the_place_at_the_loudspeaker_is_given_back_by_a_context_that_never_soun
         reader.gate.open.set()
         await turn_until(lambda: world.text.statistics().active == 0)
         assert world.nothing_is_left()
+
+    play(scenario())
+
+
+def test_first_audio_counts_from_the_first_text_though_others_are_read_before() -> None:
+    async def scenario() -> None:
+        reader = SlowReader()
+        world = World(reader=reader)
+        context = world.context()
+        context.feed("")
+        world.now += 5.0
+        context.feed("ab")
+        context.end()
+        speaking = asyncio.ensure_future(context.run())
+        await asyncio.to_thread(reader.gate.entered.wait, 30)
+        world.now += 0.25
+        reader.gate.open.set()
+        assert (await speaking).first_audio_ms == 250.0
 
     play(scenario())
 
