@@ -44,8 +44,8 @@ from engines.contract import End, Layout, Pcm
 from engines.errors import SpeechError
 
 _CONTEXT: Final = "speak"
-_PIECE: Final = 8192
-"""Characters of one message."""
+_SHARE: Final = 8
+"""Bytes of a message for each character of its text: six, and the rest for what stands around it."""
 _PATIENCE_S: Final = 1.0
 """A daemon that does not greet us by then is not waited for."""
 _LAST_WORD_S: Final = 0.5
@@ -132,7 +132,9 @@ class RemoteSession:
         self._work: asyncio.Task[None] | None = None
         self._cancelled = False
         ready = parse_server(socket.greeting)
-        self._relay = Relay(ready.limits.text_characters if isinstance(ready, Ready) else 0)
+        assert isinstance(ready, Ready)  # `find_daemon` has seen to it
+        self._relay = Relay(ready.limits.text_characters)
+        self._piece = ready.limits.message_bytes // _SHARE
         self._over = asyncio.Event()
         """No context is open, since the last has ended."""
 
@@ -189,8 +191,8 @@ class RemoteSession:
                 continue
             if self._began is None:
                 self._began = self._clock()
-            for start in range(0, len(text), _PIECE):
-                await self._tell(text[start : start + _PIECE])
+            for start in range(0, len(text), self._piece):
+                await self._tell(text[start : start + self._piece])
         self._relay.written = True
         if self._relay.open:
             await self._socket.send(print_message(EndOfText(context=_CONTEXT)))

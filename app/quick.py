@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from app.text_room import Relay
 
 _CONTEXT = "speak"
-_PIECE = 8192
-"""Characters of one message."""
+_PIECE = 4096
+"""Characters of one message, while its bound is not known: a sixteenth of that, for a character may take 12 bytes."""
 _READ_BYTES = 65536
 _PATIENCE_S = 1.0
 """A daemon that does not greet us by then is not waited for."""
@@ -163,9 +163,8 @@ class _Conversation:
     """One text, one context, from its first word to its last sample."""
 
     def __init__(self, talk: _Talk, wishes: quick_options.QuickWishes, voice: dict[str, str]) -> None:
-        self._talk = talk
-        self._wishes = wishes
-        self._voice = voice
+        self._talk, self._wishes, self._voice = talk, wishes, voice
+        self._piece = _PIECE
         self._relay: Relay | None = None
         """Of standard input, once the daemon has said what a context takes."""
         self._to_read = False
@@ -209,7 +208,7 @@ class _Conversation:
     def _text(self, text: str) -> bytes:
         from _json import encode_basestring_ascii as quoted
 
-        pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
+        pieces = (text[start : start + self._piece] for start in range(0, len(text), self._piece))
         return b"".join(self._talk.say("text", f',"text":{quoted(piece)}') for piece in pieces)
 
     def _listen(self) -> int | None:
@@ -228,6 +227,7 @@ class _Conversation:
             elif kind == "ready" and not self._wishes.words:
                 from app.text_room import Relay
 
+                self._piece = event["limits"]["message_bytes"] // 16
                 self._relay = Relay(event["limits"]["text_characters"])
                 self._relay.begin()
             elif kind == "error":

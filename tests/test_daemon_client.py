@@ -220,6 +220,20 @@ def test_a_text_longer_than_a_context_takes_is_spoken_whole(socket: Path, bundle
     play(scenario())
 
 
+def test_a_daemon_that_takes_short_messages_only_hears_a_long_text_too(socket: Path, bundle: Path) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine()
+        doors = {"socket": str(socket)}
+        config = settings(voice={"bundle": str(bundle)}, server=doors, limits={"message_bytes": 1024})
+        async with serving(config, engine):
+            wish = wishes(bundle)
+            session = RemoteSession(await connected(wish), ListSink(), wish, 3, fast=True)
+            report = await session.run(texts(200 * "\x01" + 3000 * " " + 200 * "\U0001d4b6"))
+            assert (report.outcome, report.frames) == (End.END, 400)
+
+    play(scenario())
+
+
 @pytest.mark.parametrize(
     "other",
     [

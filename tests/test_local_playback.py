@@ -193,6 +193,19 @@ def test_a_pipe_longer_than_a_context_takes_is_spoken_whole(place: Place) -> Non
     play(scenario())
 
 
+def test_a_pipe_goes_into_messages_that_the_daemon_takes(place: Place) -> None:
+    async def scenario() -> None:
+        async with (
+            place.daemon(engine := ServedFakeEngine(), limits={"message_bytes": 1024}),
+            place.speak(stdin=asyncio.subprocess.PIPE) as speak,
+        ):
+            _, said = await speak.communicate((100 * "\U0001d4b6").encode())
+            assert (speak.returncode, said) == (0, b"")
+        assert sum(len(utterance.ids) for utterance in engine.started) == 100
+
+    play(scenario())
+
+
 def test_programs_that_play_by_themselves_are_respected(place: Place) -> None:
     async def scenario() -> None:
         engine = ServedFakeEngine()
