@@ -13,6 +13,7 @@ import os
 import secrets
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from engines.engine import SpeechEngine
 
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ONE_WISH_S: Final = 0.5
+"""Signals so near to the first say the same: `timeout` sends two, wrappers pass on what the terminal sent as well."""
 
 
 def run_speak(wishes: Wishes, config: Config) -> int:
@@ -55,6 +58,7 @@ class _Run:
         self._config = config
         self._session: SpeechSession | RemoteSession | None = None
         self._signal: signal.Signals | None = None
+        self._stopped_at = 0.0
         self._device = wishes.device or config.playback.device or None
 
     async def speak(self) -> int:
@@ -199,7 +203,9 @@ class _Run:
                 signal.signal(number, signal.SIG_DFL)
 
     def _stop(self, number: signal.Signals) -> None:
-        if self._session is None or self._signal is not None:
+        now = time.monotonic()
+        if self._session is None or (self._signal is not None and now - self._stopped_at > _ONE_WISH_S):
             os._exit(128 + number)  # nothing begun that could be saved, or asked for the second time
-        self._signal = number
-        self._session.cancel()
+        if self._signal is None:
+            self._signal, self._stopped_at = number, now
+            self._session.cancel()

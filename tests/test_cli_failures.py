@@ -34,6 +34,21 @@ def test_a_signal_leaves_a_valid_file(speak: Speak, name: str, number: signal.Si
     assert (speak.folder / name).stat().st_size > 0
 
 
+def test_two_signals_at_once_are_one_wish_and_leave_a_valid_file(speak: Speak) -> None:
+    """As `timeout` sends them: one to its child, one to the child's group."""
+    process = speak.start("-o", "a.wav", "--stats", *FRAMES)
+    tell(process.stdin, TEXT.encode())
+    part = speak.folder / "a.wav.part"
+    wait_until(lambda: part.exists() and part.stat().st_size > 44, process)
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGINT)  # two of one number may arrive as one
+    stats, errors = process.communicate(timeout=TIMEOUT_S)
+    assert (process.returncode in {130, 143}, errors) == (True, b"")
+    assert json.loads(stats)["outcome"] == "cancelled"
+    assert len(samples_of(speak.folder / "a.wav")) > 0
+    assert not part.exists()
+
+
 def test_what_is_ignored_stays_ignored(speak: Speak) -> None:
     """As under nohup."""
     command = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *speak.command("-o", "a.wav", *FRAMES)]
