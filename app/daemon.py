@@ -215,6 +215,8 @@ class Daemon:
             self.pulse.refused = str(error)
         else:
             logs.set_up(self.services.config.log)
+            if self._text is not None:
+                self._text.patience_s = self.services.config.server.stall_s / 2
             self.services.metrics.reloaded("done")
             self.pulse.refused = ""
             voices = self.services.voices

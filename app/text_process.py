@@ -57,7 +57,7 @@ class TextProcess:
     def __init__(self, pool: BoundedExecutor, patience_s: float) -> None:
         """`patience_s`: a worker that takes longer for one request is taken for stuck, and killed."""
         self._pool = pool
-        self._patience_s = patience_s
+        self.patience_s = patience_s
         self._process: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None
         self._asking = threading.Lock()
@@ -179,7 +179,7 @@ class TextProcess:
             ours, theirs = socket.socketpair()
             with theirs, contextlib.ExitStack() as ends:
                 ends.callback(ours.close)
-                ours.settimeout(self._patience_s + _BEGIN_S)
+                ours.settimeout(self.patience_s + _BEGIN_S)
                 environment = environment_for_children()
                 environment["OPENBLAS_NUM_THREADS"] = "1"  # it computes nothing
                 self._process = subprocess.Popen(
@@ -214,8 +214,8 @@ class TextProcess:
             self._bury("it died")
             raise TextWorkerError("the daemon is stopping" if self._ending else _LOST) from None
 
-        if waited_s != self._patience_s:  # it has begun
-            self._link.settimeout(self._patience_s)
+        if waited_s != self.patience_s:  # it has begun
+            self._link.settimeout(self.patience_s)
         return answer
 
     def _bury(self, how: str) -> None:

@@ -219,6 +219,19 @@ def test_what_an_open_socket_may_do_and_what_is_written_of_it_changes_too(tmp_pa
     assert spoken == {"a": "abc", "b": None}
 
 
+def test_the_patience_with_the_text_worker_changes_too(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        file, opener = tmp_path / "speakd.toml", fakes(ServedFakeEngine(), ServedFakeEngine())
+        async with serving(settings(), opener=opener, file=file) as daemon:
+            assert daemon._text is not None
+            assert daemon._text.patience_s == 10.0
+            file.write_text('[server]\nport = 0\nsocket = ""\nstall_s = 90.0\n')
+            daemon.reload()
+            await turn_until(lambda: daemon._text is not None and daemon._text.patience_s == 45.0)
+
+    play(scenario(), 10.0)
+
+
 def test_sizes_that_do_not_fit_are_named() -> None:
     def broken(**sections: Any) -> Config:
         return msgspec.convert(sections, Config)
