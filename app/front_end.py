@@ -76,7 +76,8 @@ class TextFrontEnd:
             self._words = WordPieces(self._symbols, self._reading)
         self._cleaner = Cleaner(tokenizer.control_strings)
         self._lines = Lines(closes=pronouncer is not None) if normalize else None
-        self._segmenter = Segmenter(replace(bounds, forward=self._words is not None))
+        written_in = "english" if pronouncer else language.lower()
+        self._segmenter = Segmenter(replace(bounds, forward=self._words is not None), language=written_in)
 
     @classmethod
     def open(

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.abbreviations import TIME_ZONES, ends_sentence
+from app.foreign_dots import goes_on
 from app.lines import LIST_MARK
 from app.spans import SpannedText
 from app.word_pieces import certain_length
@@ -88,8 +89,10 @@ class Segment:
 class Segmenter:
     """Segments one stream."""
 
-    def __init__(self, bounds: SegmentBounds | None = None) -> None:
+    def __init__(self, bounds: SegmentBounds | None = None, *, language: str = "auto") -> None:
+        """`language` of the text, in small letters; "auto" where nobody said it."""
         self._bounds = bounds or SegmentBounds()
+        self._language = language
         self._pending = SpannedText.of("")
         self._restart()
 
@@ -110,7 +113,9 @@ class Segmenter:
         if found.group()[0] != "." or before[-1:] in _TERMINATORS:
             return True
         word = _LAST_WORD.search(before)
-        return not _NUMBERED.search(before) and ends_sentence(word.group() if word else "", "A")
+        if _NUMBERED.search(before) or goes_on(before, self._language):
+            return False
+        return ends_sentence(word.group() if word else "", "A")
 
     def open_text(self) -> SpannedText:
         """The segment under way as far as it was looked at. With `SegmentBounds.forward` all of it but its last word is
@@ -235,7 +240,7 @@ class Segmenter:
         if text[place] != "." or text[place + 1 : place + 2] in _TERMINATORS:
             return None if follower.islower() else end
         before = text[max(start, place - _LOOK_AHEAD) : place]
-        if _NUMBERED.search(before[-4:]):
+        if _NUMBERED.search(before[-4:]) or goes_on(before, self._language):
             return None
         zone = _LETTERS.match(text, opening.end(), place + _LOOK_AHEAD)
         if zone and zone.group() in TIME_ZONES and _HALF_DAY.search(before):
