@@ -37,8 +37,9 @@ _OPEN_ENDS: Final = frozenset(",;:")
 _MAILED: Final = re.compile(r"@[\w.-]+>\Z")
 _SPOKEN_SIGNS: Final = frozenset("%\u00b0\u20ac\u00a3\u00a2\u00b2\u00b3\u2032\u2033")
 """At the end of a line these are words: 72\u00b0."""
-_CLOSERS: Final = "\"'\u201d\u2019\u00bb)]*_`"
-_OPENERS: Final = "\"'\u201c\u2018\u00ab([*_`"
+_CLOSERS: Final = "\"'\u201d\u2019\u00bb\u203a\u201c\u2018\u00ab\u2039)]*_`"
+_OPENERS: Final = "\"'\u201c\u2018\u00ab\u2039\u201e\u201a\u00bb\u203a\u00bf\u00a1([*_`"
+"""Of all languages: the mark that opens a quotation in one closes it in another."""
 
 
 class Lines:

@@ -32,9 +32,11 @@ _LOOK_AHEAD: Final = 24
 """Characters after a dot that may decide about it; what is not decided by then goes on."""
 _TERMINATORS: Final = frozenset(".!?\u2026")
 _WIDE_TERMINATORS: Final = frozenset("\u3002\uff01\uff1f\uff61\uff0e")
-_CLOSERS: Final = "\"'\u201d\u2019\u00bb)]}*_`\u300d\u300f\uff09\u3011\u300b"
-_AFTER_END: Final = re.compile(rf"[.!?\u2026\u3002\uff01\uff1f\uff61\uff0e{re.escape(_CLOSERS)}]*")
-_LAST_OF_LINE: Final = re.compile(rf"[.!?\u2026\u3002\uff01\uff1f][{re.escape(_CLOSERS)}]*[^\S\r\n]*[\r\n]\s*\Z")
+_CLOSERS: Final = "\"'\u201d\u2019\u00bb\u203a)]}*_`\u300d\u300f\uff09\u3011\u300b\u3009\u3015"
+_CLOSED: Final = rf"[{re.escape(_CLOSERS)}]|[\u201c\u2018\u00ab\u2039](?!\w)|[^\S\r\n][\u00bb\u203a](?!\w)"
+"""Germans close a quotation with a mark that opens one elsewhere, the French put a space before theirs."""
+_AFTER_END: Final = re.compile(rf"(?:[.!?\u2026\u3002\uff01\uff1f\uff61\uff0e]|{_CLOSED})*")
+_LAST_OF_LINE: Final = re.compile(rf"[.!?\u2026\u3002\uff01\uff1f](?:{_CLOSED})*[^\S\r\n]*[\r\n]\s*\Z")
 _OPENING: Final = re.compile(r"\s+[\"'\u201c\u2018\u00ab(\[{*_`\u00bf\u00a1\u2014\u2013-]*\s?")
 _LAST_WORD: Final = re.compile(r"[^\W_]+(?:[.'\u2019][^\W_]+)*\Z")
 _LIST_MARK: Final = re.compile(rf"(?:>|{LIST_MARK})\s|\|")

@@ -73,6 +73,7 @@ def read(*pieces: str, closes: bool = False) -> SpannedText:
         ("12 Main St\nSpringfield\n62704", "12 Main St,\nSpringfield,\n62704"),
         ("**Name**\n(John)\nhere", "**Name**,\n(John),\nhere"),
         ("a well-\nknown thing\nis here", "a well-\nknown thing\nis here"),
+        ("\u201eFaust\u201c\n\u00bbHamlet\u00ab\n\u00bfpan?", "\u201eFaust\u201c,\n\u00bbHamlet\u00ab,\n\u00bfpan?"),
         ("# Title\ntext", "# Title\ntext"),
         ("one\n- two\n3. three", "one\n- two\n3. three"),
         ("Title\n=====\ntext", "Title.\n===\ntext"),

@@ -36,7 +36,7 @@ WRITING = st.lists(
                 "(",
             ]
         ),
-        st.text(st.sampled_from("abcXYZ.!,\"' \n19\u201c"), max_size=12),
+        st.text(st.sampled_from("abcXYZ.!,\"' \n19\u201c\u201e\u00ab\u00bb"), max_size=12),
         st.integers(1, 60).map(lambda n: "w" * n),
     ),
     max_size=40,
@@ -99,6 +99,9 @@ def facts(segment: Segment) -> tuple[str, list[int], bool]:
         "Use **bold.**|Next.",
         "Acme Inc. sold it.|Acme Inc.|The firm closed.",
         "He lives at 5 Main St. in town.|Good.",
+        "\u201eIch komme.\u201c|Dann ging er.|\u201eSchade!\u201c sagte sie.|\u201eJa.\u201c|\u201eNein.\u201c",
+        "\u00bbIch komme.\u00ab|Dann ging er.|\u00bbSchade!\u00ab sagte sie.|\u00bbJa.\u00ab",
+        "\u00ab Je viens. \u00bb|Il partit.|\u00ab Jamais ! \u00bb dit-il.|\u00ab Non. \u00bb|\u00ab Si. \u00bb",
     ],
 )
 def test_sentences(text: str) -> None:
@@ -111,6 +114,13 @@ def test_sentences(text: str) -> None:
         whole.replace("\u3002|", "\u3002").replace("\uff01|", "\uff01").replace("\u300d|", "\u300d").replace("|", " ")
     )
     assert segments(whole) == [part for part in text.split("|") if part]
+
+
+@pytest.mark.parametrize("said", ["\u201eIch komme.\u201c", "\u00bbIch komme.\u00ab", "\u00ab Je viens. \u00bb"])
+def test_a_quotation_that_ends_with_its_line_is_spoken(said: str) -> None:
+    cleaner, segmenter = Cleaner(), Segmenter(EAGER)
+    segmenter.feed(cleaner.feed(f"{said}\n"))
+    assert segmenter.ends_with(cleaner.held)
 
 
 def test_short_sentences_wait_for_the_next() -> None:
