@@ -57,6 +57,12 @@ _CLAUSE_END: Final = re.compile(r"(?!(?<=\d)[,)]\s\d|(?<=\d\s)\u2013).\s")
 """Not where what is read together goes on: "May 5, 2012", "(415) 555", "Mar. 3 \u2013 Apr. 5"."""
 _AFTER_NUMBER: Final = re.compile(r"\d[,)]?\Z")
 _WIDE_CLAUSE: Final = frozenset("\uff0c\uff1b\uff1a\u3001")
+_GOES_ON_UNSPACED: Final = re.compile(
+    "[\uac00-\ud7ff\u3005\u30fc\u3041\u3043\u3045\u3047\u3049\u3063\u3083\u3085\u3087\u308e\uff41-\uff5a\uff9e\uff9f]"
+)
+"""Hangul, whose words have spaces between them; small kana, and signs that lengthen or repeat."""
+_KATAKANA: Final = re.compile("[\u30a1-\u30ff\uff66-\uff9f]")
+_HIRAGANA: Final = re.compile("[\u3041-\u309f]")
 
 
 def spoken_weight(character: str) -> int:
@@ -166,8 +172,8 @@ class Segmenter:
                 cut = self._judge(text, start, place)
                 if cut is not None:
                     return cut
-            elif character >= "\u2e80":
-                self._space = place - start
+            elif character >= "\u2e80" and place > start:
+                self._judge_unspaced(text, start, place)
             self._weight = weight
         self._scan = max(len(text) - start, 0)
         return None
@@ -229,6 +235,17 @@ class Segmenter:
                 self._torn = character == ")"
                 return place + 1
         return None
+
+    def _judge_unspaced(self, text: str, start: int, place: int) -> None:
+        """Remember the place before a Chinese or Japanese character as a possible cut, if a word may begin there."""
+        before, character = text[place - 1], text[place]
+        if _GOES_ON_UNSPACED.match(character) or before.isdigit() or (before.isalnum() and before < "\u2e80"):
+            return
+        if _KATAKANA.match(before) and _KATAKANA.match(character):
+            return
+        self._space = place - start
+        if _HIRAGANA.match(before) and not _HIRAGANA.match(character):
+            self._joint = place - start
 
     def _sentence_end(self, text: str, start: int, place: int) -> int | None:
         """The end of the sentence (closing quotes included) if the terminator at `place` ends one."""

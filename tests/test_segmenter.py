@@ -164,6 +164,21 @@ def test_a_cut_between_words_goes_before_a_phrase_and_is_told() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("longest", "text"),
+    [
+        (60, "회의에서는 새로운 제품의| 출시하였으며 모두"),
+        (72, "一緒に旅行に行きましたが|コンピューターを買った"),
+        (60, "新しい部屋には何も無い|コンピューターだけがある"),
+        (58, "人民币同比增长|了2026万美元左右"),
+    ],
+)
+def test_a_cut_spares_words_where_no_space_tells_them_apart(longest: int, text: str) -> None:
+    assert segments(text.replace("|", ""), bounds=SegmentBounds(longest=longest)) == [
+        part.strip() for part in text.split("|")
+    ]
+
+
 @pytest.mark.parametrize("forward", [False, True])
 def test_a_cut_behind_a_bracket_is_told(forward: bool) -> None:
     text = "the practical works (of which there are many in the house) are designed to take away your freedom (all)"
