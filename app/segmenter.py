@@ -38,7 +38,8 @@ _CLOSED: Final = rf"[{re.escape(_CLOSERS)}]|[\u201c\u2018\u00ab\u2039](?!\w)|[^\
 _AFTER_END: Final = re.compile(rf"(?:[.!?\u2026\u3002\uff01\uff1f\uff61\uff0e]|{_CLOSED})*")
 _LAST_OF_LINE: Final = re.compile(rf"[.!?\u2026\u3002\uff01\uff1f](?:{_CLOSED})*[^\S\r\n]*[\r\n]\s*\Z")
 _OPENING: Final = re.compile(r"\s+[\"'\u201c\u2018\u00ab(\[{*_`\u00bf\u00a1\u2014\u2013-]*\s?")
-_LAST_WORD: Final = re.compile(r"[^\W_]+(?:[.'\u2019][^\W_]+)*\Z")
+_LAST_WORD: Final = re.compile(r"[^\W_\u2e80-\uffff]+(?:[.'\u2019][^\W_\u2e80-\uffff]+)*\Z")
+"""No short form is written in Chinese, Japanese or Korean, but one may follow them without a space."""
 _LIST_MARK: Final = re.compile(rf"(?:>|{LIST_MARK})\s|\|")
 """Behind a line break: an item of a list, a line of a quotation, a row of a table."""
 _LIST_MARK_BEGINNING: Final = re.compile(r"(?:[-*+\u2022\u2013\u2014>]|#{1,6}|\d{1,3}[.)]?)?")
@@ -63,6 +64,9 @@ _GOES_ON_UNSPACED: Final = re.compile(
 """Hangul, whose words have spaces between them; small kana, and signs that lengthen or repeat."""
 _KATAKANA: Final = re.compile("[\u30a1-\u30ff\uff66-\uff9f]")
 _HIRAGANA: Final = re.compile("[\u3041-\u309f]")
+_LATIN: Final = re.compile("[A-Za-z]")
+_PARTICLE: Final = re.compile("[\u3041-\u309f\uac00-\ud7a3]")
+"""What begins with this right behind the dot of a foreign name belongs to the name."""
 
 
 def spoken_weight(character: str) -> int:
@@ -120,10 +124,7 @@ class Segmenter:
         before = text[: found.start()]
         if found.group()[0] != "." or before[-1:] in _TERMINATORS:
             return True
-        word = _LAST_WORD.search(before)
-        if _NUMBERED.search(before) or goes_on(before, self._language):
-            return False
-        return ends_sentence(word.group() if word else "", "A")
+        return self._ends_at_dot(before, "A")
 
     def open_text(self) -> SpannedText:
         """The segment under way as far as it was looked at. With `SegmentBounds.forward` all of it but its last word is
@@ -250,22 +251,31 @@ class Segmenter:
     def _sentence_end(self, text: str, start: int, place: int) -> int | None:
         """The end of the sentence (closing quotes included) if the terminator at `place` ends one."""
         end = _end_of(_AFTER_END, text, place + 1)
-        if text[place] in _WIDE_TERMINATORS:
-            return end
         opening = _OPENING.match(text, end, place + _LOOK_AHEAD)
-        if opening is None:
-            return end if end == len(text) or text[end] >= "\u2e80" else None
-        follower = text[opening.end() : opening.end() + 1]
-        if text[place] != "." or text[place + 1 : place + 2] in _TERMINATORS:
-            return None if follower.islower() else end
-        before = text[max(start, place - _LOOK_AHEAD) : place]
-        if _NUMBERED.search(before[-4:]) or goes_on(before, self._language):
-            return None
-        zone = _LETTERS.match(text, opening.end(), place + _LOOK_AHEAD)
+        begins = opening.end() if opening else end
+        follower = text[begins : begins + 1]
+        if follower.isdigit() and begins == place + 1 > start + 1 and text[place - 1].isdigit():
+            ends = False
+        elif text[place] in _WIDE_TERMINATORS:
+            ends = True
+        elif opening is None and (not follower or follower < "\u2e80"):
+            ends = not follower
+        elif text[place] != "." or text[place + 1 : place + 2] in _TERMINATORS:
+            ends = not follower.islower()
+        else:
+            ends = self._ends_at_dot(text[max(start, place - _LOOK_AHEAD) : place], text[begins : begins + _LOOK_AHEAD])
+            ends = ends and not (opening is None and _LATIN.match(text[place - 1]) and _PARTICLE.match(follower))
+        return end if ends else None
+
+    def _ends_at_dot(self, before: str, after: str) -> bool:
+        """Whether the dot behind `before` ends a sentence."""
+        zone = _LETTERS.match(after)
         if zone and zone.group() in TIME_ZONES and _HALF_DAY.search(before):
-            return None
+            return False
         word = _LAST_WORD.search(before)
-        return end if ends_sentence(word.group() if word else "", follower) else None
+        return not (_NUMBERED.search(before[-4:]) or goes_on(before, self._language)) and ends_sentence(
+            word.group() if word else "", after[:1]
+        )
 
     def _best_cut(self, text: str, start: int, reached: int) -> int:
         """Where to cut a segment that is full after `reached` characters."""
