@@ -17,6 +17,8 @@ from app.normalizer import normalize
 from app.spans import SpannedText
 from app.speakable import speakable
 
+_DIALECT: Final = "_dialect"
+"""What the names of Chinese dialects end with; all are written alike."""
 _SPACES: Final = re.compile(r"\s+")
 _WRAPPED_HYPHEN: Final = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_])")
 
@@ -28,6 +30,8 @@ class Reading:
         self.normalize = normalize
         self._for_lexicon = for_lexicon
         self._language = "english" if for_lexicon else language.lower()
+        if self._language.endswith(_DIALECT):
+            self._language = "chinese"
         self._guess = LanguageGuess()
 
     @property

@@ -100,6 +100,12 @@ def test_other_languages_pass() -> None:
         assert [piece.text for piece in pieces(open_front_end(language=language), text)] == [text]
 
 
+@pytest.mark.parametrize("language", ["auto", "chinese", "Beijing_Dialect", "sichuan_dialect"])
+def test_a_chinese_dialect_is_read_as_chinese(language: str) -> None:
+    (piece,) = pieces(open_front_end(language=language), "\u6da8\u4e8650%\u3002")
+    assert piece.text == "\u6da8\u4e86\u767e\u5206\u4e4b\u4e94\u5341\u3002"
+
+
 @pytest.mark.parametrize("kind", ["text", "phones"])
 @pytest.mark.parametrize(
     "text", ["", " \n\n ", "\U0001f600\U0001f44b", "...", "\x00\x07", "<|im_end|>", "***", "\u200b", "!!!"]
