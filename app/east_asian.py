@@ -1,7 +1,8 @@
 """Written Chinese and Japanese become spoken: numbers, dates, times, money, units.
 
 Purpose: the grammars of wetext behind the same door as our English rules, with their alignment kept as spans. They are
-loaded (0.2 s) when the first text with something to read comes, and work offline.
+loaded (0.2 s) when the first text with something to read comes, and work offline. What people write and the grammars
+misread is written otherwise first: full-width digits and signs, hyphens that are no minus, thousands.
 Knows: wetext. Does not know: other languages, markup, streams. Segments are short: the grammars' time grows faster than
 the text.
 """
@@ -19,6 +20,28 @@ if TYPE_CHECKING:
 
 EAST_ASIAN: Final = {"chinese": "zh", "japanese": "ja"}
 """Languages that are read here, and the grammars' names for them."""
+_WIDE: Final = str.maketrans(
+    "\uff10\uff11\uff12\uff13\uff14\uff15\uff16\uff17\uff18\uff19\uff05\uff0b\uff0d\u2212\uff0e\uff0f\uff1a\uff1d\uff5e\u301c",
+    "0123456789%+--./:=~~",
+)
+_WIDE_SIGN: Final = re.compile(
+    "[\uff10-\uff19]|(?<=\\d)\uff05|(?<=[\\d%\uff05])[\uff0b\uff0d\u2212\uff0e\uff0f\uff1a\uff1d\uff5e\u301c](?=\\d)"
+    "|(?<![\\w)\uff09])[\uff0d\u2212](?=\\d)"
+)
+"""Full-width digits, and the signs that belong to numbers."""
+_WIDE_THOUSANDS: Final = re.compile(
+    "(?<=[\uff10-\uff19])\uff0c(?=(?:[\uff10-\uff19]{3}\uff0c)*[\uff10-\uff19]{3}(?!\\d))"
+)
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=(?:\d{3},)*\d{3}(?![\d,]))")
+_LISTED: Final = re.compile("(?<=\\d)\uff0c(?=\\d)(?!\\d{3}(?!\\d))")
+"""To the grammar this makes one number of two."""
+_IN_NAME: Final = re.compile(r"(?<=[A-Za-z])-(?=\d)")
+_LEADING_ZERO: Final = re.compile("(?<![\\d.:])0(?=[1-9][\u6708\u65e5\u53f7])")
+_SECOND_OF_MONTH: Final = re.compile("(?<=\u6708)2(?=[\u65e5\u53f7\u865f])")
+_CELSIUS: Final = re.compile("(?<=\\d) ?(?:\u2103|\u00b0C)")
+_PERCENT_TO: Final = re.compile("(?<=%)~(?=\\d)")
+_SUM: Final = re.compile(r"[-+\d. ]*=")
+_MINUS: Final = "\u30de\u30a4\u30ca\u30b9"
 _NEEDED: Final = re.compile(r"\d|[%\u2030\u2103\u2109\u00b0$\uffe5\u00a5\u20ac\u00a3+=\u00d7\u00f7<>]")
 
 
@@ -33,6 +56,7 @@ def normalize_east_asian(text: SpannedText, language: str) -> SpannedText:
     """Text as it is spoken in `language`; the same object where nothing is to be done."""
     if not _NEEDED.search(text.text):
         return text
+    text = _rewritten(text, language)
     grammar = _grammar(language)
     try:
         found = grammar.normalize_with_mapping(text.text)
@@ -45,5 +69,21 @@ def normalize_east_asian(text: SpannedText, language: str) -> SpannedText:
         return text
     if found.input_text != text.text:
         return text.replaced([(0, len(text), str(found.output_text))])
-    changes = [(m.input_start, m.input_end, m.output_text) for m in found.mappings if m.input_text != m.output_text]
+    changes = []
+    for part in found.mappings:
+        spoken = part.output_text
+        behind_digit = text.text[max(0, part.input_start - 1) : part.input_start].isdigit()
+        if behind_digit and spoken.startswith(_MINUS) and not _SUM.match(text.text, part.input_end):
+            spoken = "\u306e" + spoken.removeprefix(_MINUS)  # of an address, a score
+        if part.input_text != spoken:
+            changes.append((part.input_start, part.input_end, spoken))
     return text.replaced(changes)
+
+
+def _rewritten(text: SpannedText, language: str) -> SpannedText:
+    """Text as the grammars know numbers."""
+    text = text.sub(_WIDE_THOUSANDS, "").sub(_WIDE_SIGN, lambda found: found.group().translate(_WIDE))
+    text = text.sub(_THOUSANDS, "").sub(_IN_NAME, " ").sub(_LEADING_ZERO, "")
+    if language == "japanese":
+        return text.sub(_CELSIUS, "\u5ea6").sub(_PERCENT_TO, "\u304b\u3089")
+    return text.sub(_LISTED, "\u3001").sub(_SECOND_OF_MONTH, "\u4e8c")

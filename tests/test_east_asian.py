@@ -1,5 +1,7 @@
 """Chinese and Japanese: what is read, where it came from, and what is left alone."""
 
+# ruff: noqa: RUF001 - full-width signs are what is written
+
 from __future__ import annotations
 
 import subprocess
@@ -38,6 +40,33 @@ def test_reads(language: str, written: str, spoken: str) -> None:
     assert found.span() == (0, len(written))
 
 
+@pytest.mark.parametrize(
+    ("language", "written", "spoken"),
+    [
+        ("chinese", "１２３．５元，１２：３０。１，２３４人", "一百二十三点五元，十二点三十分。一千二百三十四人"),
+        ("chinese", "涨50％，10～20人，－5℃，−5度", "涨百分之五十，十到二十人，负五摄氏度，负五度"),
+        ("chinese", "比分3：2。第1：是", "比分三比二。第一：是"),
+        ("chinese", "GPT-4o和COVID-19，2-3个", "GPT 四o和COVID 十九、两到三个"),
+        ("chinese", "第5，6条，1，200个", "第五、六条，一千二百个"),
+        ("chinese", "10,000美元，1,234.5元", "一万美元，一千二百三十四点五元"),
+        ("chinese", "5月2日，05月02日，12月12日，共2日", "五月二日，五月二日，十二月十二日，共两日"),
+        ("japanese", "３．５円、１２：３０、１，２３４円", "三点五円、十二時三十分、千二百三十四円"),
+        (
+            "japanese",
+            "25℃、-5°C、50％、10％〜20％",
+            "二十五度、マイナス五度、五十パーセント、十パーセントから二十パーセント",
+        ),
+        ("japanese", "六本木6-10-1、3-2、10-3=7", "六本木六の十の一、三の二、十マイナス三イコール七"),
+        ("japanese", "COVID-19、2026-05-17", "COVID 十九、二千二十六年五月十七日"),
+    ],
+)
+def test_reads_what_the_grammars_misread(language: str, written: str, spoken: str) -> None:
+    found = normalize_east_asian(SpannedText.of(written), language)
+    assert found.text == spoken
+    assert list(found.offsets) == sorted(found.offsets)
+    assert found.span() == (0, len(written))
+
+
 def test_spans_point_at_what_was_written() -> None:
     written = "\u6c14\u6e29-5\u00b0C\uff0c\u6da8\u4e8650%\u3002"
     found = normalize_east_asian(SpannedText.of(written), "chinese")
@@ -46,7 +75,14 @@ def test_spans_point_at_what_was_written() -> None:
 
 
 @settings(max_examples=40)
-@given(st.text(st.sampled_from("\u4f60\u597d\uff0c\u3002\u5e74\u6708\u65e50123456789.:-/%\u00a5 kmA"), max_size=30))
+@given(
+    st.text(
+        st.sampled_from(
+            "\u4f60\u597d\uff0c\u3002\u5e74\u6708\u65e50123456789.:-/%\u00a5 kmA,=\uff11\uff10\uff0e\uff05\uff0d\uff5e"
+        ),
+        max_size=30,
+    )
+)
 def test_anything_is_read_without_failing(text: str) -> None:
     for language in ("chinese", "japanese"):
         found = normalize_east_asian(SpannedText.of(text), language)
