@@ -111,3 +111,9 @@ def test_words_are_left_alone_without_loading_the_grammars() -> None:
 )
 def test_the_language_is_guessed_by_script(text: str, language: str) -> None:
     assert LanguageGuess().of(text) == language
+
+
+def test_signs_that_both_use_are_read_as_the_text_before_them() -> None:
+    guess = LanguageGuess()
+    texts = ("2個", "これは本です", "合計2個", "你有2个", "合計2個")
+    assert [guess.of(text) for text in texts] == ["chinese", "japanese", "japanese", "chinese", "chinese"]
