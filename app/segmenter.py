@@ -54,7 +54,7 @@ _PHRASE_WORDS: Final = frozenset((
 ))  # fmt: skip
 """Before these a long English sentence takes a breath most naturally."""
 _CLAUSE: Final = frozenset(",;:\u2014\u2013)\u2026")
-_CLAUSE_END: Final = re.compile(r"(?!(?<=\d)[,)]\s\d|(?<=\d\s)\u2013).\s")
+_CLAUSE_END: Final = re.compile(r"(?!(?<=\d)[,)]\s\d|(?<=\d\s)\u2013).\s|[,;:][\u2e80-\uffff]")
 """Not where what is read together goes on: "May 5, 2012", "(415) 555", "Mar. 3 \u2013 Apr. 5"."""
 _AFTER_NUMBER: Final = re.compile(r"\d[,)]?\Z")
 _WIDE_CLAUSE: Final = frozenset("\uff0c\uff1b\uff1a\u3001")
