@@ -33,6 +33,8 @@ _RULE_OR_FENCE: Final = re.compile(r"[-=*_~]{3,}\Z|```|~~~")
 _HYPHENED: Final = re.compile(r"[^\W\d_]-\Z")
 _NUMBER_GOES_ON: Final = re.compile(r"\s\S*\d\Z")
 """A telephone number may be cut at a break; a line of one number is an item."""
+_HANGUL: Final = re.compile("[\uac00-\ud7a3]")
+"""Korean has spaces between its words; of a script without them no line is known to be full."""
 _OPEN_ENDS: Final = frozenset(",;:")
 _MAILED: Final = re.compile(r"@[\w.-]+>\Z")
 _SPOKEN_SIGNS: Final = frozenset("%\u00b0\u20ac\u00a3\u00a2\u00b2\u00b3\u2032\u2033")
@@ -124,7 +126,7 @@ class Lines:
         self._wrapped = self._wrapped or bool(_HYPHENED.search(words))
         return (
             (last.isalnum() or last in _SPOKEN_SIGNS)
-            and last < "\u2e80"
+            and (last < "\u2e80" or _HANGUL.match(last) is not None)
             and not self._wrapped
             and not _NO_LINE_OF_WORDS.match(words)
         )
@@ -136,7 +138,7 @@ class Lines:
         if first.isdigit() and _NUMBER_GOES_ON.search(self._line):
             return False
         strong = self._ended or first.isupper() or first.isdigit()
-        length = len(self._line) - _depth(self._line) + 1 + len(word)
+        length = _columns(self._line) - _depth(self._line) + 1 + _columns(word)
         return first.isalnum() and length <= (_NARROW if strong else _NARROWEST)
 
 
@@ -144,6 +146,11 @@ def _end(pattern: re.Pattern[str], text: str, place: int) -> int:
     """Where a match at `place` ends; none is longer than what is remembered of a line."""
     found = pattern.match(text, place, place + _KEPT)
     return found.end() if found else place
+
+
+def _columns(text: str) -> int:
+    """How wide a text is: a Korean syllable takes the place of two letters."""
+    return len(text) + len(_HANGUL.findall(text))
 
 
 def _depth(line: str) -> int:

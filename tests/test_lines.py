@@ -86,6 +86,8 @@ def read(*pieces: str, closes: bool = False) -> SpannedText:
         ("| a | b |\n| c | d |", "| a | b |\n| c | d |"),
         ("one two\n\nthree", "one two\n\nthree"),
         ("\u4f60\u597d\n\u4f60", "\u4f60\u597d\n\u4f60"),
+        ("사과\n바나나 2개\n딸기", "사과,\n바나나 2개,\n딸기"),
+        ("오늘 회의에서는 새로운\n제품의 출시 일정을", "오늘 회의에서는 새로운\n제품의 출시 일정을"),
         (PROSE, PROSE),
         (
             "> this was written by somebody whose program wraps\n> quoted lines. It\n> goes on.\nMy answer.",
