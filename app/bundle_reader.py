@@ -7,13 +7,21 @@ front ends. Does not know: contexts, pools, processes.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from engines.voice_files import reads_while_speaking
+from engines.voice_files import reads_while_speaking, voice_info
 
 if TYPE_CHECKING:
     from app.front_end import TextFrontEnd
     from app.session_doors import FrontEnd
+
+
+_WARMING: Final = {
+    "english": "On 3 May 2026 it cost $12.50, or about 7 km. Warm?",
+    "chinese": "2026\u5e745\u67083\u65e5",
+    "japanese": "2026\u5e745\u67083\u65e5",
+}
+"""Texts for which everything is loaded that reading needs."""
 
 
 class Reader(Protocol):
@@ -45,9 +53,11 @@ class BundleReader:
 
         self._opened = TextFrontEnd.open(bundle)
         self._words = reads_while_speaking(bundle)
-        warm = self.front_end("english")  # the first text pays for tables that are built on first use
-        warm.feed("On 3 May 2026 it cost $12.50, or about 7 km. Warm?")
-        warm.finish()
+        spoken = {"english", *map(str.lower, voice_info(bundle).languages)}
+        for language in sorted(spoken & _WARMING.keys()):  # the first text pays for tables that are built on first use
+            warm = self.front_end(language)
+            warm.feed(_WARMING[language])
+            warm.finish()
 
     def front_end(self, language: str) -> TextFrontEnd:
         """For one stream of text."""

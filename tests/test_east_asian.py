@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.east_asian import normalize_east_asian
+from app.bundle_reader import BundleReader
+from app.east_asian import _grammar, normalize_east_asian
 from app.language import LanguageGuess
 from app.spans import SpannedText
 
@@ -72,6 +74,22 @@ def test_spans_point_at_what_was_written() -> None:
     found = normalize_east_asian(SpannedText.of(written), "chinese")
     start = found.text.index("\u767e\u5206")
     assert written[slice(*found.span(start, start + 5))] == "50%"
+
+
+def test_the_library_is_not_asked_for_its_slow_alignment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes fifteen times as long as the reading, and the first sound waits for it."""
+    monkeypatch.setattr("wetext.Normalizer.normalize_with_mapping", None)
+    found = normalize_east_asian(SpannedText.of("涨了50%，3-2"), "chinese")
+    assert found.text.startswith("涨了百分之五十，")
+
+
+def test_a_voice_is_warmed_up_in_the_languages_it_speaks(tiny_bundle: Path) -> None:
+    _grammar.cache_clear()
+    BundleReader(tiny_bundle)
+    loaded = _grammar.cache_info().misses
+    for language in ("chinese", "japanese"):
+        normalize_east_asian(SpannedText.of("5"), language)
+    assert _grammar.cache_info().misses == loaded == 2
 
 
 @settings(max_examples=40)
