@@ -120,7 +120,7 @@ class Voice:
 
 
 class VoiceTable:
-    """Names of voices, in order; the first is the default."""
+    """Names of voices, and which is the default."""
 
     def __init__(self, models: Iterable[VoiceModel], default_speaker: str = "", default_language: str = "auto") -> None:
         """The first model's speakers have plain names, the others' have `model/speaker`. Raises `VoiceError`."""
@@ -132,11 +132,12 @@ class VoiceTable:
                 self._add(Voice(prefix + speaker, speaker, model))
             if not model.info.speakers:
                 self._add(Voice(model.info.name, None, model))
-        first = next(iter(self.voices.values()))
+        self.default = next(iter(self.voices.values()))
         wanted = default_speaker.lower()
         if wanted and wanted not in self.voices:
             raise VoiceError(f"there is no speaker '{default_speaker}'; choose {', '.join(self.names)}")
-        self.default = self.voices[wanted] if wanted else first
+        if wanted:
+            self.default = self.voices[wanted]
         self._language = default_language.lower() or "auto"
         if self.language_of(self.default) != self._language:
             known = ", ".join(self.default.model.languages)
@@ -144,8 +145,8 @@ class VoiceTable:
 
     @property
     def names(self) -> list[str]:
-        """What `ready` says."""
-        return [voice.name for voice in self.voices.values()]
+        """What `ready` says: the default first."""
+        return list(dict.fromkeys(voice.name for voice in (self.default, *self.voices.values())))
 
     @property
     def languages(self) -> list[str]:

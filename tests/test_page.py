@@ -47,6 +47,21 @@ def test_the_page_speaks_and_is_interrupted(tmp_path: Path) -> None:
     play(scenario(), 90)
 
 
+def test_the_page_begins_with_the_voice_and_the_language_that_are_configured(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        engine = ServedFakeEngine()
+        async with (
+            serving(settings(voice={"speaker": "bob", "language": "english"}), engine) as daemon,
+            browsing(f"http://127.0.0.1:{daemon.server.port}/", tmp_path) as page,
+        ):
+            await page.until("document.body?.dataset.state === 'ready'")
+            await page.run("document.getElementById('text').value = 'abc.'; document.getElementById('speak').click()")
+            await page.until("document.body.dataset.outcome === 'end'")
+            assert [(one.request.voice, one.request.language) for one in engine.started] == [("bob", "english")]
+
+    play(scenario(), 90)
+
+
 def test_the_page_writes_word_by_word(tmp_path: Path) -> None:
     async def scenario() -> None:
         engine = ServedFakeEngine()

@@ -37,6 +37,7 @@ def test_two_voices_of_one_name_are_refused() -> None:
     async def scenario() -> None:
         models = [await fakes(ServedFakeEngine())(f"/{place}", settings(), None) for place in range(3)]
         assert VoiceTable(models[:2]).names == ["ada", "bob", "fake/ada", "fake/bob"]
+        assert VoiceTable(models[:2], "Bob").names == ["bob", "ada", "fake/ada", "fake/bob"]
         with pytest.raises(VoiceError, match="two voices are called 'fake/ada'; rename the directory"):
             VoiceTable(models)
 
