@@ -1,10 +1,10 @@
 """`speak` at once: a plain text, said by a daemon that runs, on its own loudspeaker.
 
 Purpose: have the first sample in the device before a person notices that anything had to start. A bare interpreter
-(`python -I -S`) runs this in the time in which the whole command would still be importing; whatever it does not know
-it leaves to that, untouched: other options, other voices, a machine without a daemon, a daemon without a loudspeaker.
-It imports only what a bare interpreter has or finds in no time, and what takes longer while the daemon works. Knows:
-the protocol as far as it says it, Unix sockets. Does not know: sound, TOML, the other options.
+(`python -I -S`) runs this while the whole command would still be importing, and leaves to that, untouched, what it does
+not know: other options, other voices, no daemon, no loudspeaker. It imports only what a bare interpreter has or finds
+in no time, and what takes longer while the daemon works. Knows: the protocol as far as it says it, Unix sockets. Does not
+know: sound, TOML, the other options.
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ def main(arguments: list[str], root: str) -> NoReturn:
     """For `scripts/speak`: speak, or become the whole command. Ctrl-C ends it at once: the daemon falls silent then."""
     import _signal  # type: ignore[import-not-found]
 
-    code = speak(arguments, root)
-    if code is not None:
+    if (code := speak(arguments, root)) is not None:
         os._exit(code)
     setup = root + "/scripts/setup"
     nowhere = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
@@ -74,8 +73,7 @@ def speak(arguments: list[str], root: str) -> int | None:
         voice = client_places.configured_voice(root + "/config.toml", root)
         if voice is None:
             return None
-        talk = _find_daemon(voice["fingerprint"])
-        return _Conversation(talk, wishes, voice).run()
+        return _Conversation(_find_daemon(voice["fingerprint"]), wishes, voice).run()
     except Unable:
         return None
     except Failed as error:
@@ -239,6 +237,8 @@ class _Conversation:
                     self._talk.send(websocket_frames.client_frame(websocket_frames.TEXT, _STILL_THERE))
                 elif self._error:
                     raise Failed(self._error)
+                elif not (event["frames"] or self._heard):
+                    raise Unable
                 elif self._relay is None or self._relay.done():
                     return 0
         return self._listen() if self._cancelled else None

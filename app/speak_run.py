@@ -31,7 +31,7 @@ from app.socket_path import client_paths
 from app.speaker import SpeakerSink
 from app.text_source import from_descriptor, from_words
 from app.wishes import Wishes
-from engines.contract import Pace, SpeechRequest, VoiceInfo
+from engines.contract import End, Pace, SpeechRequest, VoiceInfo
 from engines.errors import SpeechError
 from engines.voice_files import reads_while_speaking, voice_info
 
@@ -60,6 +60,8 @@ class _Run:
         self._signal: signal.Signals | None = None
         self._stopped_at = 0.0
         self._device = wishes.device or config.playback.device or None
+        self._written = False
+        """Text with letters or digits came."""
 
     async def speak(self) -> int:
         """The whole run."""
@@ -94,7 +96,7 @@ class _Run:
                     )
                 self._session = session
                 with Progress(session.report, info.sample_rate_hz):
-                    report = await session.run(self._text())
+                    report = await session.run(self._noticed(self._text()))
         except BaseException:
             if sink is not None:
                 await sink.abort()
@@ -110,7 +112,15 @@ class _Run:
         if wishes.stats:
             stream = sys.stderr if wishes.output == STDOUT else sys.stdout
             print_stats(report, sink, info, seed, stream)
+        if self._written and report.outcome is End.END and not report.frames:
+            known = ", ".join(info.languages) or "auto"
+            raise SpeechError(f"there is nothing in this text that this voice can read; it speaks {known}")
         return 128 + self._signal if self._signal else 0
+
+    async def _noticed(self, texts: AsyncIterator[str]) -> AsyncIterator[str]:
+        async for text in texts:
+            self._written = self._written or any(map(str.isalnum, text))
+            yield text
 
     async def _through_daemon(self, sink: Sink, seed: int) -> RemoteSession | None:
         """A session with a daemon that runs and can do all this, if there is one."""

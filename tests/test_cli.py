@@ -13,7 +13,7 @@ import pytest
 import soundfile
 
 from app.config import PlaybackConfig
-from tests.audio_world import file_devices, needs_playback, no_devices
+from tests.audio_world import REPOSITORY, file_devices, needs_playback, no_devices
 from tests.cli_rig import FRAMES, TEXT, TIMEOUT_S, Speak, alike, pipe_of, raw_samples, samples_of, says, tell
 
 _LEAD_IN = 24000 * PlaybackConfig().lead_in_ms // 1000
@@ -76,6 +76,14 @@ def test_nothing_to_say_is_no_failure(speak: Speak, text: str) -> None:
     assert done.returncode == 0
     assert json.loads(done.stdout)["frames"] == 0
     assert len(samples_of(speak.folder / "a.wav")) == 0
+
+
+def test_a_text_the_voice_cannot_read_is_told(tmp_path: Path) -> None:
+    speak = Speak(REPOSITORY / "engines/voices/default/bundle", tmp_path)
+    for arguments, text in ((("\u4f60\u597d\u3002",), b""), ((), "\u041c\u0438\u0440 \u043c\u0438\u0440".encode())):
+        done = speak("-o", "a.wav", *arguments, input=text)
+        assert done.returncode == 1
+        assert done.stderr == b"speak: there is nothing in this text that this voice can read; it speaks english\n"
 
 
 def test_questions_need_no_engine(speak: Speak) -> None:

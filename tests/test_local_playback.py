@@ -168,8 +168,10 @@ def test_no_daemon_another_voice_another_option(place: Place) -> None:
 def test_what_is_wrong_is_for_the_whole_command_to_say(place: Place) -> None:
     async def scenario() -> None:
         async with place.daemon(engine := ServedFakeEngine()):
-            async with place.speak("--voice", "eve", "Hello") as speak:
-                assert await speak.wait() == 5
+            for arguments in (["--voice", "eve", "Hello"], ["."]):  # nothing of a dot can be said
+                async with place.speak(*arguments) as speak:
+                    assert await speak.wait() == 5
+                assert place.whole == arguments
             async with place.speak(stdin=asyncio.subprocess.PIPE) as speak:
                 _, said = await speak.communicate(b"ab \xff")
                 assert speak.returncode == 1
