@@ -64,6 +64,7 @@ BEFORE_NUMBER: Final = {
     "chap": "chapter",
     "fl": "floor",
     "pg": "page",
+    "apt": "apartment",
 }
 """Spoken so before a number."""
 

@@ -2,19 +2,18 @@
 
 Purpose: one rule for each way of writing, tried in order; what a rule makes is words, which later rules leave alone.
 Knows: written English, the order of all rules. Does not know: when they are needed (`normalizer`), markup, the rules of
-one subject (`amounts`, `dates`, `clock`, `prices`, `parts`, `telephone`, `places`, `lengths`, `roman`, `signs`,
-`verses`).
+one subject (`amounts`, `dates`, `clock`, `prices`, `parts`, `telephone`, `places`, `lengths`, `roman`, `short_forms`,
+`signs`, `verses`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from string import ascii_letters
 from typing import Final
 
 from app import numbers
-from app.abbreviations import ANYWHERE, BEFORE_NUMBER, DAYS, DOTTED, MONTHS, TITLES
+from app.abbreviations import ANYWHERE, BEFORE_NUMBER, DAYS, MONTHS, TITLES
 from app.amounts import AMOUNT_RULES, LONE_RATE_RULE
 from app.clock import CLOCK_RULES
 from app.dates import DATE_RULES, DAY_NAME_RULES, DECADE_RULES, LIFE_RULES, NAME_RANGES, SHORT_YEAR_RULES
@@ -25,6 +24,7 @@ from app.places import HEADING_RULES, PLACE_RULES
 from app.prices import CONTINENTAL_RULE, LAKH_RULE, PRICE_RULES
 from app.roman import ROMAN_RULES
 from app.rules import NUMBER, SIGN, Match, Rule, alternatives, between, cased, kept_dot
+from app.short_forms import SHORT_FORM_RULES
 from app.signs import LONE_SIGNS, PAIRED_SIGNS, SCALE_RULES, SUM_RULES
 from app.telephone import CODE_RULES, PHONE_RULES, SERIAL_RULE
 from app.verses import VERSE_RULE
@@ -90,13 +90,6 @@ def _before_number(found: Match) -> str:
     return cased(BEFORE_NUMBER[found["word"].lower()], found["word"]) + " "
 
 
-def _short(table: dict[str, str]) -> Callable[[Match], str]:
-    def spoken(found: Match) -> str:
-        return cased(table[found["word"].lower()], found["word"]) + kept_dot(found)
-
-    return spoken
-
-
 def _dotted(found: Match) -> str | None:
     """A dot within a name, as in `beta.3`."""
     before = found.string[max(0, found.start() - 12) : found.start()]
@@ -111,14 +104,6 @@ def _touching(found: Match) -> str:
     return f" {numbers.plain(found.group().removesuffix(its))}{its} "
 
 
-def _initials(found: Match) -> str:
-    return found.group().replace(".", "") + kept_dot(found)
-
-
-_BARE_TITLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Mt", "Lt", "Sgt", "Capt")
-"""In Britain these have no dot."""
-_OF_COUPLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "Rev")
-"""These may come before "and" and another title."""
 _COUNTED: Final = alternatives([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
 _VOLUMES: Final = alternatives(word for name in ("vol", "ch", "op") for word in (name, name.capitalize()))
 """What "I" may count: after "No." it is a person speaking."""
@@ -149,7 +134,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<![\w/.])20/20(?! ?[\w/%])|(?<![\w/.])20[/-]20(?= (?:vision|hindsight)\b)", "twenty twenty"),
     *CODE_RULES,
     VERSE_RULE,
-    Rule(r"\b(?P<e>[Ee])st\. (?=(?:in )?(?:1[5-9]|20)\d\d(?!\d))", lambda f: f"{f['e']}stablished "),
+    Rule(r"\b(?P<e>[Ee])(?:st|ST)\. (?=(?:in )?(?:1[5-9]|20)\d\d(?!\d))", lambda f: f"{f['e']}stablished "),
     *LIFE_RULES,
     Rule(r"(?<=\dth|\dst|\dnd|\drd) c\.(?= (?:BCE?|CE|AD)\b)", " century"),
     Rule(r"(?<=\dth|\dst|\dnd|\drd) c\.(?!\w)", lambda f: f" century{kept_dot(f)}"),
@@ -265,19 +250,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"\b(?P<word>{_COUNTED})\. (?=(?!I\b)[IVXLC]+\b)", _before_number),
     Rule(rf"\b(?P<word>{_VOLUMES})\. (?=I\b)", _before_number),
     *ROMAN_RULES,
-    Rule(rf"\b(?P<word>{alternatives(DOTTED)})(?:\.(?!\w)|(?![\w.]))", _short(DOTTED), any_case=True),
-    Rule(r"\b(?:[a-z]\.){2,8}(?!\w)", lambda f: _initials(f).upper()),
-    Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in TITLES)})\.(?= ?[A-Z\d])", _short(TITLES)),
-    Rule(rf"\b(?P<word>{alternatives(_OF_COUPLES)})\.(?= (?:and|&) [A-Z])", _short(TITLES)),
-    Rule(
-        rf"\b(?P<word>{alternatives(_BARE_TITLES)}) (?=[A-Z][a-z]|and M)",
-        lambda f: f"{TITLES[f['word'].lower()].capitalize()} ",
-    ),
-    Rule(rf"\b(?P<word>{alternatives(ANYWHERE)})\.(?!\w)", _short(ANYWHERE), any_case=True),
-    Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in MONTHS)})\.(?= |$|,)", _short(MONTHS)),
-    Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in DAYS if w not in 'sun sat')})\.(?=,| |$)", _short(DAYS)),
-    Rule(r"\b(?:[A-Z]\.){2,8}(?!\w)", _initials),
-    Rule(r"\b(?P<letter>[A-Z])\.(?= ?[A-Z])", lambda f: f["letter"] if f["letter"] != "I" else None),
+    *SHORT_FORM_RULES,
     *SCALE_RULES,
     Rule(r"(?<!\S)#(?=$|[\s.,;])", "pound"),
     Rule(r"#", ""),

@@ -9,9 +9,10 @@ from app.spans import SpannedText
 from app.word_pieces import certain_length
 from tests.spoken_answers import ANSWERS
 from tests.spoken_lines import LINES
+from tests.spoken_prose import PROSE
 from tests.spoken_texts import TEXTS
 
-TABLES = (*LINES.values(), *ANSWERS.values(), *TEXTS.values())
+TABLES = (*LINES.values(), *ANSWERS.values(), *TEXTS.values(), *PROSE.values())
 CASES = [(written, spoken) for table in TABLES for written, spoken in table.items()]
 
 

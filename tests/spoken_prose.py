@@ -1,0 +1,28 @@
+"""Ordinary prose with letters and numbers that look like something else."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PROSE: Final[dict[str, dict[str, str]]] = {
+    "names, words and states that look like short forms": {
+        "Give it to Max. He thanked Max. Max. speed is low.": "Give it to Max. He thanked Max. Maximum speed is low.",
+        "Ask Jan. She knows. We met in Jan. and Feb. of last year.": (
+            "Ask Jan. She knows. We met in January and February of last year."
+        ),
+        "They drove to Del Mar. The beach was empty.": "They drove to Del Mar. The beach was empty.",
+        "The name is quite apt. I like it. My apt. is small, try apt. 5.": (
+            "The name is quite apt. I like it. My apartment is small, try apartment five."
+        ),
+        "It starts at 8 p.m. EST. We watch it in Los Angeles, CA. She has CF. He used APT.": (
+            "It starts at eight PM EST. We watch it in Los Angeles, CA. She has CF. He used APT."
+        ),
+        "EST. 1990, est. delivery Monday": "Established nineteen ninety, estimated delivery Monday",
+        "Min. order is $20, the min. wage rose, a min. of 5 people": (
+            "Minimum order is twenty dollars, the minimum wage rose, a minimum of five people"
+        ),
+        "Wait a min. please, a few min. more, about forty min.": (
+            "Wait a minute please, a few minutes more, about forty minutes."
+        ),
+    },
+}
