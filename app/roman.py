@@ -30,6 +30,28 @@ _KINGS: Final = (
     "Wilhelm", "Gustav", "Constantine", "Ptolemy", "Cleopatra", "Joseph", "Rudolf", "Maximilian", "Christian",
     "Harald", "Olaf",
 )  # fmt: skip
+_NO_NAMES: Final = frozenset((
+    "A", "An", "The", "My", "Your", "His", "Her", "Our", "Their", "This", "That", "These", "No", "New", "Another",
+    "Each", "Every", "Some", "Any", "With", "Via", "By", "And", "Or", "If", "When", "Is", "Was", "Are", "Has",
+    "Had", "Have", "In", "On", "At", "For", "From", "To", "Of", "As", "But", "Not", "Then", "Start", "Begin",
+    "Insert", "Give", "Place", "Hang", "Check", "Remove", "Stop", "Administer", "Flush", "Push", "Change", "Use",
+    "Get", "Need", "Needs", "Pull", "Put", "Run", "Connect", "Prepare", "Adjust", "Secure", "Replace", "Restart",
+))  # fmt: skip
+"""Behind these, IV is what drips into a vein."""
+_DRIP: Final = re.compile(
+    r" (?:fluids?|drips?|lines?|bags?|catheters?|access|sites?|antibiotics?|bolus|poles?|pumps?|tubing|infusions?"
+    r"|medications?|meds|therapy|insertion|drugs?|contrast|saline|steroids?|iron|needles?)\b"
+)
+_UNKNOWNS: Final = frozenset({"number", "type", "class"})
+"""Before an X these are anyone's, as a rule."""
+_SURNAME: Final = re.compile(r"\. ?([A-Z][a-z]+)")
+_SENTENCE_BEGINS: Final = frozenset((
+    "He", "She", "It", "They", "His", "Her", "Its", "Their", "The", "A", "An", "In", "On", "At", "After",
+    "Before", "When", "While", "As", "But", "And", "So", "This", "That", "These", "Those", "There", "Then", "By",
+    "For", "From", "With", "Although", "Though", "However", "During", "Since", "Soon", "Under", "Until", "Thus",
+    "Yet", "No", "Not", "Now", "Once", "One", "Only", "Our", "We", "You", "If", "What", "Who", "Where", "Why",
+    "How", "Is", "Was", "Did", "Do", "Many", "Some", "Most", "Every",
+))  # fmt: skip
 
 
 def value(numeral: str) -> int | None:
@@ -48,10 +70,18 @@ def _count(found: Match) -> str | None:
         word[0].islower() or (word.isupper() and _GOES_ON.match(found.string, found.end()))
     ):
         return None
+    if word in _UNKNOWNS and found["numeral"] == "X":
+        return None
+    if word in _NO_NAMES or (found["numeral"] == "IV" and _DRIP.match(found.string, found.end())):
+        return None
     return None if number is None else f"{found['word']} {numbers.cardinal(str(number))}"
 
 
 def _king(found: Match) -> str | None:
+    """`Henry V. He ruled`; but in Robert V. Daniels it is an initial."""
+    surname = _SURNAME.match(found.string, found.end())
+    if len(found["numeral"]) == 1 and surname and surname[1] not in _SENTENCE_BEGINS:
+        return None
     number = value(found["numeral"])
     if number is None:
         return None

@@ -25,4 +25,15 @@ PROSE: Final[dict[str, dict[str, str]]] = {
             "Wait a minute please, a few minutes more, about forty minutes."
         ),
     },
+    "numerals that are letters": {
+        "Start IV fluids. The IV is in place, and your IV line is new. We saw Rocky IV.": (
+            "Start IV fluids. The IV is in place, and your IV line is new. We saw Rocky four."
+        ),
+        "Robert V. Daniels wrote it. Charles V. He ruled Spain. Henry V. of England": (
+            "Robert V Daniels wrote it. Charles the fifth. He ruled Spain. Henry the fifth. of England"
+        ),
+        "Pick a random number X, or type X, in World War II, chapter X": (
+            "Pick a random number X, or type X, in World War two, chapter ten"
+        ),
+    },
 }
