@@ -16,6 +16,15 @@ CODE_WORDS: Final = frozenset({"code", "zip", "pin", "passcode", "password", "ot
 """Before a number these say that its digits count one by one, also over "is"."""
 _CODE: Final = "|".join(f"{word}|{word.capitalize()}|{word.upper()}" for word in sorted(CODE_WORDS))
 _CALL: Final = "[Cc]all(?:s|ed|ing)?|[Dd]ial(?:s|l?ed|l?ing)?"
+_GAIN: Final = re.compile(r"\+\d+(?:\.\d{1,2})?")
+_LEAST_ABROAD: Final = 9
+"""Digits of one that begins with that of its country and has no gap."""
+_LIFE: Final = 120
+_IN_BRACKETS: Final = re.compile(r"\([\d-]+\)")
+_COUNTED: Final = re.compile(
+    r" ?(?:%|\u00b0)| (?!(?:for|to|and|or|now|today|if|ext|when|is|was|between|from|in|at|on|any|extension)\b)[A-Za-z]"
+)
+_CALLED: Final = re.compile(r"\b(?:call|dial|phone|at|number|reach|text|fax|tel|line|is|us|me|him|her)[:.]? \Z", re.I)
 _LEAST_LOCAL: Final = 9
 """Digits of a telephone number that begins with the zero of its own country."""
 
@@ -24,6 +33,24 @@ def _grouped(found: Match) -> str:
     groups = re.findall(r"\d+", found.group())
     plus = "plus " if found.group().startswith("+") else ""
     return plus + ", ".join(numbers.spelled(group) for group in groups)
+
+
+def _abroad(found: Match) -> str | None:
+    """A number with its country; not an amount that was gained, as `+12500.50`."""
+    written = found.group()
+    count = sum(map(str.isdecimal, written))
+    return None if _GAIN.fullmatch(written) and (count < _LEAST_ABROAD or "." in written) else _grouped(found)
+
+
+def _exchange(found: Match) -> str | None:
+    """`555-1000`; not a range of amounts or of years, as in 500-1000 people."""
+    low, high = found.group().split("-")[0], found.group().split("-")[-1]
+    if found.group().count("-") > 1 or int(low) >= int(high):
+        return _grouped(found)
+    years = int(high) - int(low) < _LIFE and _IN_BRACKETS.match(found.string, found.start() - 1)
+    counted = low[-1] == "0" and high.endswith("00") and _COUNTED.match(found.string, found.end())
+    called = _CALLED.search(found.string, 0, found.start())
+    return None if years or low[0] in "01" or (counted and not called) else _grouped(found)
 
 
 def _local(found: Match) -> str | None:
@@ -82,9 +109,9 @@ SERIAL_RULE: Final = Rule(
 """Long numbers that touch letters: nobody counts them. Tried after measures."""
 PHONE_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?:\b[Ee]xt\.? |x(?<=[\d-]\d{3} x)(?=\d{2,5}(?!\w)))(?=\d)", "extension "),
-    Rule(r"(?<![\w.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}(?!\w)", _grouped),
+    Rule(r"(?<![\w.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}(?!\w)", _abroad),
     Rule(r"(?<![\w.])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\w)", _grouped),
-    Rule(r"(?<![\w.-])\d{3}-\d{4}(?![\w-])|(?<![\w.])\d{3}-\d{2}-\d{4}(?![\w-])", _grouped),
+    Rule(r"(?<![\w.-])\d{3}-\d{4}(?![\w-])|(?<![\w.])\d{3}-\d{2}-\d{4}(?![\w-])", _exchange),
     Rule(r"(?<![\w.])\d{3,4}(?:[ -]\d{4}){2,4}(?!\w)|(?<![\w.-])\d{1,12}(?:-\d{1,12}){2,6}(?![\w-])", _grouped),
     Rule(r"(?<![\w.,])(?:\(0\d{1,4}\)|0\d{1,4})(?: \d{3,8}){1,3}(?!\w|[.,]\d)", _local),
     Rule(rf"(?P<word>\b(?:{_CALL}) )(?P<digits>[1-9]11|112|999|988)(?![\w-]|[.,]\d)", _code),

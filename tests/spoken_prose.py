@@ -36,4 +36,17 @@ PROSE: Final[dict[str, dict[str, str]]] = {
             "Pick a random number X, or type X, in World War two, chapter ten"
         ),
     },
+    "amounts that look like telephone numbers": {
+        "Take 500-1000 mg; 900-1200 calories, between 500-1000 people": (
+            "Take five hundred to one thousand milligrams; nine hundred to twelve hundred calories, between five hundred and "
+            "one thousand people"
+        ),
+        "It rose by +12500.50 points to +15000 XP.": (
+            "It rose by plus twelve thousand five hundred point five zero points to plus fifteen thousand XP."
+        ),
+        "Call 555-1000 now, or (800-2000). Caliph (985-1021)": (
+            "Call five five five, one zero zero zero now, or (eight zero zero, two zero zero zero). Caliph "
+            "(nine hundred eighty five to one thousand twenty one)"
+        ),
+    },
 }
