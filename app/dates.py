@@ -6,6 +6,7 @@ Knows: calendars. Does not know: times of day, other numbers.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from app import numbers
@@ -48,7 +49,10 @@ _EVENT: Final = (
 _ON_DATE: Final = r"(?:(?<=\bon )|(?<=\b[Dd]ue )|(?<=\buntil )|(?<=\bsince ))"
 _PHRASE_ENDS: Final = r"(?=\s*(?:[.,;:!?)](?!\d)|$)| (?:to|until|till|through) (?:the\b|\d))"
 _APOSTROPHE: Final = "['\u2018\u2019]"
-_WEEKDAY: Final = rf"\b(?P<weekday>{_ANY_DAY})\.?(?=,? (?:{_ANY_MONTH}|\d))"
+_PRODUCT: Final = re.compile(
+    rf"\b(?:version|release|(?!(?:On|By|Since|Until|From|To|In|Before|After|Dated?|Due|{_FULL_DAY})\b)[A-Z]\w*)[ -]\Z"
+)
+_WEEKDAY: Final = rf"\b(?<![Tt]he )(?P<weekday>{_ANY_DAY})\.?(?=,? (?:{_ANY_MONTH}|\d))"
 
 
 def _named(month: int, day: str, year: str | None) -> str:
@@ -64,6 +68,8 @@ def _iso(found: Match) -> str | None:
 
 
 def _slashed(found: Match) -> str | None:
+    if _is_version(found):
+        return None
     first, second, year = int(found["first"]), int(found["second"]), found["year"]
     if len(year) == 2:
         year = ("20" if year < "50" else "19") + year
@@ -72,6 +78,13 @@ def _slashed(found: Match) -> str | None:
     if 1 <= second <= 12 and 1 <= first <= 31:
         return f"the {numbers.ordinal(str(first))} of {_NAMES[second - 1]}, {numbers.year(year)}"
     return None
+
+
+def _is_version(found: Match) -> bool:
+    """`4.2.12`, `Node 18.12.10`: between dots a date has two digits each, and no name before it."""
+    if found[2] != "." or len(found["year"]) == 4:
+        return False
+    return len(found["first"] + found["second"]) < 4 or bool(_PRODUCT.search(found.string, 0, found.start()))
 
 
 def _month_slash_day(found: Match) -> str:
@@ -253,6 +266,7 @@ _CIRCA: Final = (
 _LIVES: Final = {"b": "born", "d": "died", "r": "ruled", "c": "circa"}
 """Before a year."""
 LIFE_RULES: Final[tuple[Rule, ...]] = tuple(
-    Rule(expression, lambda f: f"{_LIVES[f['word']]} ") for expression in (_LIFE_SPAN, _CIRCA)
+    Rule(expression, lambda f: f"{_LIVES[f['word']]} ")
+    for expression in (_LIFE_SPAN, _CIRCA, r"(?<![^\s(\[])(?P<word>c)\.(?=(?:1\d|20)\d\d(?!\d))")
 )
 """Where something begins, not behind a word that one letter may follow: vitamin c."""

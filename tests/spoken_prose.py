@@ -38,15 +38,26 @@ PROSE: Final[dict[str, dict[str, str]]] = {
     },
     "amounts that look like telephone numbers": {
         "Take 500-1000 mg; 900-1200 calories, between 500-1000 people": (
-            "Take five hundred to one thousand milligrams; nine hundred to twelve hundred calories, between five hundred and "
-            "one thousand people"
+            "Take five hundred to one thousand milligrams; nine hundred to twelve hundred calories, between five "
+            "hundred and one thousand people"
         ),
         "It rose by +12500.50 points to +15000 XP.": (
             "It rose by plus twelve thousand five hundred point five zero points to plus fifteen thousand XP."
         ),
         "Call 555-1000 now, or (800-2000). Caliph (985-1021)": (
-            "Call five five five, one zero zero zero now, or (eight zero zero, two zero zero zero). Caliph "
-            "(nine hundred eighty five to one thousand twenty one)"
+            "Call five five five, one zero zero zero now, or (eight zero zero, two zero zero zero). Caliph (nine "
+            "hundred eighty five to one thousand twenty one)"
         ),
+    },
+    "versions, the Sun and old books": {
+        "Upgrade to 4.2.12. Node 18.12.10 and PHP 7.4.33 are out.": (
+            "Upgrade to four point two point twelve. Node eighteen point twelve point ten and PHP seven point "
+            "four point thirty three are out."
+        ),
+        "The meeting is on 12.05.24.": "The meeting is on December fifth, twenty twenty four.",
+        "Light from the Sun 8 minutes ago. Under the Sun, 30 people stood.": (
+            "Light from the Sun eight minutes ago. Under the Sun, thirty people stood."
+        ),
+        "made by Brooks c.1990": "made by Brooks circa nineteen ninety",
     },
 }
