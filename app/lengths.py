@@ -22,8 +22,8 @@ _BY: Final = re.compile(r"\d in\.? (?:by|x|\u00d7) $")
 _SIDE: Final = r"\d{1,5}(?:\.\d{1,3})?"
 _INCH_MARK: Final = "(?:\"|\u201d|\u2033|'')"
 _FOOT_MARK: Final = "['\u2019\u2032]"
-_QUOTES: Final = re.compile('"[0-9]+"|(?<![0-9])["\u201c\u201d]')
-"""Numbers in quotes, and single marks; those behind a digit may be inches themselves."""
+_QUOTES: Final = re.compile('(?P<digit>(?<=[0-9]))?(?P<mark>["\u201c\u201d])')
+"""Marks; those behind a digit may be inches themselves."""
 _PRODUCT_FOLLOWS: Final = re.compile(r" (?:=|equals\b|is\b)")
 _SUM_BEFORE: Final = re.compile(r"(?:[=+\u2212\u00f7] ?|\b(?:[Ww]hat is|[Ww]hat['\u2019]s|[Cc]alculate|[Cc]ompute) )\Z")
 _NOUN: Final = re.compile(" [a-z]")
@@ -55,9 +55,14 @@ def _feet_by_feet(found: Match) -> str:
 
 def open_quotations(text: str) -> str:
     """The marks of the quotations in `text` that have not ended, or have not begun; "" where there are none."""
-    marks = _QUOTES.findall(text)
-    surplus = marks.count("\u201c") - marks.count("\u201d")
-    return '"' * (marks.count('"') % 2) + ("\u201c" * surplus or "\u201d" * -surplus)
+    straight, surplus = False, 0
+    for found in _QUOTES.finditer(text):
+        mark, close = found["mark"], found["digit"] is not None
+        if mark == '"':
+            straight = not straight and not close
+        elif mark == "\u201c" or surplus > 0 or not close:
+            surplus += 1 if mark == "\u201c" else -1
+    return '"' * straight + ("\u201c" * surplus or "\u201d" * -surplus)
 
 
 def _quoted(found: Match) -> bool:
@@ -66,7 +71,7 @@ def _quoted(found: Match) -> bool:
 
 
 def _inches(found: Match) -> str | None:
-    if _quoted(found):
+    if _quoted(found) or numbers.is_year(found["number"]):
         return None
     low = f"{numbers.decimal(found['low'])} {between(found)} " if found["low"] else ""
     return low + measure(found["number"], "in", single=bool(ARTICLE.search(found.string[: found.start()])))

@@ -60,4 +60,15 @@ PROSE: Final[dict[str, dict[str, str]]] = {
         ),
         "made by Brooks c.1990": "made by Brooks circa nineteen ninety",
     },
+    "quotations that end with a number": {
+        'Press "Button 1", then "Button 2". It went on till 1917".': (
+            'Press "Button one", then "Button two". It went on till nineteen seventeen".'
+        ),
+        "\u201cLevel 1\u201d and \u201cLevel 2\u201d on a 24\u201d screen": (
+            "\u201cLevel one\u201d and \u201cLevel two\u201d on a twenty four inch screen"
+        ),
+        'He said "it is 5" and "it is 6" of an 8" by 10" photo.': (
+            'He said "it is five" and "it is six" of an eight inch by ten inches photo.'
+        ),
+    },
 }
