@@ -33,8 +33,8 @@ class Limits:
 @pytest.mark.parametrize(
     ("soft", "hard", "then"),
     [
-        (1024, 4096, 2192),
-        (1024, UNLIMITED, 2192),
+        (1024, 4096, 2544),
+        (1024, UNLIMITED, 2544),
         (4096, 4096, 4096),
         (UNLIMITED, UNLIMITED, UNLIMITED),
     ],
@@ -48,7 +48,7 @@ def test_it_is_raised_as_far_as_needed(monkeypatch: pytest.MonkeyPatch, soft: in
 @pytest.mark.parametrize(("hard", "fixed", "most"), [(2048, False, 2048), (4096, True, 1024)])
 def test_what_cannot_be_had_is_said(monkeypatch: pytest.MonkeyPatch, hard: int, fixed: bool, most: int) -> None:
     limits = Limits(monkeypatch, 1024, hard, fixed=fixed)
-    with pytest.raises(ConfigError, match=rf"limits\.sockets is 2000.* needs 2192 open files, and it may have {most}"):
+    with pytest.raises(ConfigError, match=rf"limits\.sockets is 2000.* needs 2544 open files, and it may have {most}"):
         open_files.allow_for(settings(limits={"sockets": 2000}))
     assert limits.soft == 1024
 
@@ -62,7 +62,7 @@ def test_the_daemon_asks_at_its_start_and_when_it_is_configured_again(
         file = tmp_path / "speakd.toml"
         file.write_text('[server]\nport = 0\nsocket = ""\n[limits]\nsockets = 2000\n')
         async with serving(settings(), ServedFakeEngine()) as daemon:
-            assert limits.soft == 448
+            assert limits.soft == 800
             with pytest.raises(ConfigError, match=r"limits\.sockets is 2000"):
                 await reload_services(daemon.services, file)
             assert daemon.services.config.limits.sockets == 256
