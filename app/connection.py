@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from app.peer import Peer
 from app.protocol import Asked, Event, Fed, Outcome, Refused, SpeechProtocol, Start, TokenShown, Told
 from app.protocol_table import Step
 from app.services import Services, limits_of
+from app.text_stream import ContextIdleError
 from app.voices import VoiceTable
 
 NOT_AUTHORISED: Final = 4401
@@ -195,7 +196,10 @@ class Connection:
             return
         send = partial(self._send_block, event.number)
         config = msgspec.structs.replace(self._services.config, limits=self._limits)
-        context = SpeakingContext(planned, config, self._services.pools, send, self, self._sink(event, planned))
+        left_alone = partial(self._left_alone, event.message.context)
+        context = SpeakingContext(
+            planned, config, self._services.pools, send, self, self._sink(event, planned), left_alone
+        )
         self._contexts[event.number] = context
         started = self._protocol.started(event.number, planned.audio.encoding, planned.audio.sample_rate_hz)
         self._later(self._speak(event.number, event.message.context, context))
@@ -247,7 +251,8 @@ class Connection:
     async def _last_words(self, number: int, name: str, report: ContextReport) -> None:
         if report.error is not None:
             self._services.metrics.refused(report.error.code)
-            await self._send(self._protocol.error(ProtocolError(report.error.code, str(report.error), name)))
+            if report.error.code != "idle":  # that was said when it was decided
+                await self._send(self._protocol.error(ProtocolError(report.error.code, str(report.error), name)))
         outcome: Outcome = report.outcome.value
         await self._send(
             self._protocol.done(
@@ -265,9 +270,16 @@ class Connection:
             await self.close(1011 if failed else 1000, str(report.error) if failed else outcome)
 
     def _playback(self, number: int, state: PlaybackState, at_s: float, device: str | None) -> None:
+        self._say_soon(partial(self._protocol.playback, number, state, round(1000.0 * at_s, 3), device))
+
+    def _left_alone(self, name: str, error: ContextIdleError) -> None:
+        """At once, so that its client keeps the next text for another context."""
+        self._say_soon(partial(self._protocol.error, ProtocolError("idle", str(error), name)))
+
+    def _say_soon(self, message: Callable[[], str | None]) -> None:
         async def say() -> None:
             with contextlib.suppress(ListenerLeftError):
-                await self._send(self._protocol.playback(number, state, round(1000.0 * at_s, 3), device))
+                await self._send(message())
 
         self._later(say())
 

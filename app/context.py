@@ -78,9 +78,13 @@ class SpeakingContext:
         send: SendBlock,
         owner: object,
         open_local: OpenLocal | None = None,
+        left_alone: Callable[[ContextIdleError], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`owner`: whose share of the engine this counts against. `open_local`: where it is played here."""
+        """`owner`: whose share of the engine this counts against. `open_local`: where it is played here.
+
+        `left_alone` is called as soon as it is given up as idle; that it ends takes longer.
+        """
         self._plan = planned
         self._pools = pools
         self._owner = owner
@@ -95,7 +99,7 @@ class SpeakingContext:
             if open_local
             else SocketSink(planned.audio, pace, pools.audio, send, clock)
         )
-        self._text = TextStream(config.limits.context_idle_s, lambda: self._sink.active_at)
+        self._text = TextStream(config.limits.context_idle_s, lambda: self._sink.active_at, left_alone)
         self._front_end: FrontEnd | None = None
         self._session: SpeechSession | None = None
         self._cancelled = False

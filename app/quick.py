@@ -3,8 +3,8 @@
 Purpose: have the first sample in the device before a person notices that anything had to start. A bare interpreter
 (`python -I -S`) runs this while the whole command would still be importing, and leaves to that, untouched, what it does
 not know: other options, other voices, no daemon, no loudspeaker. It imports only what a bare interpreter has or finds
-in no time, and what takes longer while the daemon works. Knows: the protocol as far as it says it, Unix sockets. Does not
-know: sound, TOML, the other options.
+in no time, and what takes longer while the daemon works. Knows: the protocol as far as it says it, Unix sockets. Does
+not know: sound, TOML, the other options.
 """
 
 from __future__ import annotations

@@ -28,11 +28,17 @@ class ContextIdleError(SpeechError):
 class TextStream:
     """One context's text; one reader."""
 
-    def __init__(self, idle_s: float, last_activity: Callable[[], float]) -> None:
-        """`last_activity`: when the context last did anything a listener can tell, by the loop's clock."""
+    def __init__(
+        self, idle_s: float, last_activity: Callable[[], float], tell: Callable[[ContextIdleError], None] | None = None
+    ) -> None:
+        """`last_activity`: when the context last did anything a listener can tell, by the loop's clock.
+
+        `tell` is called when it is given up as idle, before anything is taken down.
+        """
         self._loop = asyncio.get_running_loop()
         self._idle_s = idle_s
         self._last_activity = last_activity
+        self._tell = tell
         self._last_text = self._loop.time()
         self._pending: deque[str | Mark] = deque()
         self._ended = False
@@ -107,7 +113,10 @@ class TextStream:
                 return
             if left_s <= 0.0:
                 self.left_alone = True
-                raise ContextIdleError(f"no text came for {self._idle_s:g} s; send 'end' when the text is complete")
+                error = ContextIdleError(f"no text came for {self._idle_s:g} s; send 'end' when the text is complete")
+                if self._tell is not None:
+                    self._tell(error)
+                raise error
             self._changed.clear()
             timer = self._loop.call_later(left_s, self._changed.set)
             try:
