@@ -59,6 +59,11 @@ def test_a_pointer_of_git_lfs_is_told_as_one(tmp_path: Path) -> None:
     assert "git lfs pull" not in str(caught.value), "it is too large for one"
 
 
+def test_a_file_that_is_not_there_is_told_as_one_and_parts_only_where_they_are(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"model\.safetensors cannot be read as safetensors: No such file"):
+        TensorFile(tmp_path / "model.safetensors")
+
+
 def test_a_file_that_may_not_be_read_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As root everything may be read: both readers are told what another user's are."""
 

@@ -229,7 +229,12 @@ def test_an_existing_bundle_is_replaced_and_anything_else_is_not_touched(tiny_ch
     (home / "letter.txt").write_text("dear")
     with pytest.raises(ExportError, match="is not a bundle"):
         export_checkpoint(tiny_checkpoint, home)
+    with pytest.raises(ExportError, match=r"letter\.txt exists and is not a bundle"):
+        export_checkpoint(tiny_checkpoint, home / "letter.txt")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "home"]
+    (home / "letter.txt").unlink()
+    export_checkpoint(tiny_checkpoint, home)
+    assert read_manifest(home), "nothing was in it"
 
 
 def test_a_name_that_cannot_be_looked_at_is_told(tiny_checkpoint: Path, tmp_path: Path) -> None:
