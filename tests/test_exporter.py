@@ -150,15 +150,18 @@ def test_truncated_files_and_foreign_configurations_are_named(tiny_checkpoint: P
         export_checkpoint(tmp_path / "nowhere", tmp_path / "bundle")
 
 
-@pytest.mark.parametrize(("value", "precision"), [(np.nan, "fp32"), (1e30, "int8")])
+@pytest.mark.parametrize(
+    ("value", "precision", "remedy"), [(np.nan, "fp32", "$"), (1e30, "int8", ", or .*--precision")]
+)
 def test_text_rows_that_are_no_numbers_are_refused_by_token(
-    tiny_checkpoint: Path, tmp_path: Path, value: float, precision: str
+    tiny_checkpoint: Path, tmp_path: Path, value: float, precision: str, remedy: str
 ) -> None:
     copy = shutil.copytree(tiny_checkpoint, tmp_path / "copy")
     tensors, name = load_file(copy / "model.safetensors"), "talker.model.text_embedding.weight"
     tensors[name][7] = value
     save_file(tensors, copy / "model.safetensors")
-    with pytest.raises(CheckpointError, match="the text row of token 7 is not finite: the checkpoint is damaged"):
+    said = "the text row of token 7 is not finite: the checkpoint is damaged"
+    with pytest.raises(CheckpointError, match=said + remedy):
         export_checkpoint(copy, tmp_path / "bundle", precision, measured=False)
     assert [path.name for path in tmp_path.iterdir()] == ["copy"]
 
@@ -191,6 +194,10 @@ def tokens_in_latin_1(checkpoint: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"content": "', b'"content": "\xe4', 1))
 
 
+def without_merges(checkpoint: Path) -> None:
+    (checkpoint / "merges.txt").unlink()
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -198,6 +205,7 @@ def tokens_in_latin_1(checkpoint: Path) -> None:
         (only_pointed_to, r"model\.safetensors .* run `git lfs pull` in "),
         (without_the_last_axis, r"rvq_first\.output_proj\.weight has shape \[24, 12\], expected \[24, 12, 1\]"),
         (torn_phones, r"phones\.json: Input data was truncated"),
+        (without_merges, r"merges\.txt is missing"),
         (tokens_in_latin_1, r"tokenizer_config\.json: 'utf-8' codec can't decode byte 0xe4"),
     ],
 )
