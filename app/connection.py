@@ -173,7 +173,7 @@ class Connection:
         if context is None:
             return
         if step is Step.FLUSH:
-            context.flush(partial(self._flushed, number))
+            context.flush(lambda: self._send(self._protocol.flushed(number)))
         elif step is Step.END:
             context.end()
         else:
@@ -197,9 +197,8 @@ class Connection:
         send = partial(self._send_block, event.number)
         config = msgspec.structs.replace(self._services.config, limits=self._limits)
         left_alone = partial(self._left_alone, event.message.context)
-        context = SpeakingContext(
-            planned, config, self._services.pools, send, self, self._sink(event, planned), left_alone
-        )
+        sink, pools = self._sink(event, planned), self._services.pools
+        context = SpeakingContext(planned, config, pools, send, self, sink, left_alone)
         self._contexts[event.number] = context
         started = self._protocol.started(event.number, planned.audio.encoding, planned.audio.sample_rate_hz)
         self._later(self._speak(event.number, event.message.context, context))
@@ -282,9 +281,6 @@ class Connection:
                 await self._send(message())
 
         self._later(say())
-
-    async def _flushed(self, number: int) -> None:
-        await self._send(self._protocol.flushed(number))
 
     async def _send_block(self, number: int, data: bytes, samples: int, last: bool) -> None:
         await self._send(self._protocol.audio(number, data, samples, last=last))
