@@ -21,11 +21,11 @@ from app.socket_sink import SocketSink
 from tests.daemon_rig import Client, ServedFakeEngine, frames, play, serving, settings, turn_until
 from tests.playback_place import Place, is_sine, make_place, stretches
 
-READY = {"type": "ready", "limits": {"text_characters": 1000}}
+READY = {"type": "ready", "limits": {"text_characters": 1000, "message_bytes": 65536}}
 STARTED = {"type": "context.started", "context": "speak"}
 IDLE = (
     {"type": "error", "context": "speak", "code": "idle", "message": "no text came"},
-    {"type": "context.done", "context": "speak", "outcome": "error"},
+    {"type": "context.done", "context": "speak", "outcome": "error", "frames": 0},
 )
 
 
