@@ -51,6 +51,8 @@ _ORDINAL: Final = re.compile(
     re.IGNORECASE,
 )
 """A number behind a German word that is followed by a day, a century, a birthday."""
+_STREET: Final = "str"
+"""Of Goethestr. 5."""
 _SIR: Final = re.compile(
     r"(?:^|[.!?:;(\n\"\u00ab\u00bf\u00a1] ?|(?i:\b(?:el|al|del|un|este|su|mi|o|ao|do|no|pelo|um|meu|seu)) )Sr\Z"
 )
@@ -69,4 +71,6 @@ def goes_on(before: str, language: str) -> bool:
         return True
     forms = _IN_ANY if language == "auto" else _IN.get(language, frozenset())
     word = _LAST_WORD.search(before)
-    return word is not None and word.group().lower() in forms
+    if word is None:
+        return False
+    return word.group().lower() in forms or (language in {"german", "auto"} and word.group().endswith(_STREET))

@@ -64,9 +64,8 @@ _GOES_ON_UNSPACED: Final = re.compile(
 """Hangul, whose words have spaces between them; small kana, and signs that lengthen or repeat."""
 _KATAKANA: Final = re.compile("[\u30a1-\u30ff\uff66-\uff9f]")
 _HIRAGANA: Final = re.compile("[\u3041-\u309f]")
-_LATIN: Final = re.compile("[A-Za-z]")
-_PARTICLE: Final = re.compile("[\u3041-\u309f\uac00-\ud7a3]")
-"""What begins with this right behind the dot of a foreign name belongs to the name."""
+_NAME_WITH_PARTICLE: Final = re.compile("[A-Za-z]\\.[\u3041-\u309f\uac00-\ud7a3]")
+"""The end of a foreign short form, and what Japanese or Korean hangs on it."""
 
 
 def spoken_weight(character: str) -> int:
@@ -221,7 +220,7 @@ class Segmenter:
                 return end
             self._sentence = max(self._sentence, end - start)
         elif character == "\n":
-            if text[start] == "#" or text.startswith("\n", place + 1) or _LIST_MARK.match(text, place + 1):
+            if text[start] == "#" or text.startswith("\n", place + 1) or self._lists(text, start, place):
                 return place + 1
             self._space = self._gap = place - start
         elif character == " ":
@@ -236,6 +235,12 @@ class Segmenter:
                 self._torn = character == ")"
                 return place + 1
         return None
+
+    def _lists(self, text: str, start: int, place: int) -> bool:
+        """Whether an item begins behind the break at `place`; a wrapped "am 3. Oktober" is none."""
+        before = text[max(start, place - _LOOK_AHEAD) : place]
+        counted = text[place + 1 : place + 2].isdigit() and goes_on(f"{before} 1", self._language)
+        return not counted and _LIST_MARK.match(text, place + 1) is not None
 
     def _judge_unspaced(self, text: str, start: int, place: int) -> None:
         """Remember the place before a Chinese or Japanese character as a possible cut, if a word may begin there."""
@@ -264,7 +269,7 @@ class Segmenter:
             ends = not follower.islower()
         else:
             ends = self._ends_at_dot(text[max(start, place - _LOOK_AHEAD) : place], text[begins : begins + _LOOK_AHEAD])
-            ends = ends and not (opening is None and _LATIN.match(text[place - 1]) and _PARTICLE.match(follower))
+            ends = ends and not _NAME_WITH_PARTICLE.match(text, max(0, place - 1))
         return end if ends else None
 
     def _ends_at_dot(self, before: str, after: str) -> bool:

@@ -22,6 +22,7 @@ def sentences(text: str, language: str, step: int = 1000) -> list[str]:
 WRITTEN = [
     ("german", "Der 2. Weltkrieg begann am 1. September, im 20. Jahrhundert.|Das war 1939.|Danach kam nichts."),
     ("german", "Er ist 12.|Sie ist 14.|Zum 60. Geburtstag, Montag, 3. Mai, kam die 5. Klasse um 8.|Es war sch\u00f6n."),
+    ("german", "Wir treffen uns am\n3. Oktober in der Goethestr. 5.|Sie kommt."),
     ("german", "Es kostet 5 Mio. Euro inkl. Zoll, vgl. Abs. 2 und evtl. Kap. 3.|Gut, usw.|Ja."),
     ("french", "L'an 50 av. J.-C., au bd. Saint-Michel, Mlle. Petit arriva.|Puis Mgr. Durand."),
     ("spanish", "Ayer lleg\u00f3 el Sr. Garc\u00eda a casa de la Sra. Ruiz, Avda. Col\u00f3n n\u00fam. 5.|Bien."),
