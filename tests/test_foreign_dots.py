@@ -1,6 +1,6 @@
 """Dots of other languages' short forms and ordinals: no sentence ends there, and English ones go on ending."""
 
-# ruff: noqa: RUF001 - Russian letters look like Latin ones
+# ruff: noqa: RUF001 - Russian letters and full-width digits look like others
 
 from __future__ import annotations
 
@@ -64,3 +64,21 @@ def test_the_end_of_a_line_is_no_end_behind_a_short_form() -> None:
         segmenter = Segmenter(language=language)
         segmenter.feed(Cleaner().feed("Wir treffen uns am 3. "))
         assert not segmenter.ends_with("\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "U.S.のニュースとDr.田中とMr.王とApple Inc.の話。|次。",
+        "価格は３．５円です。|１．２も。",
+        "今日は雪.|明日は雨.|",
+        "OK.|我们走吧。",
+        "아는 것은 나.| 그래서 왔다.",
+        "Inc.는 3.5배.| 네.",
+        "清单\n1.苹果\n2.香蕉",
+    ],
+)
+@pytest.mark.parametrize("step", [1, 100])
+def test_dots_among_signs_that_stand_close(text: str, step: int) -> None:
+    whole = text.replace("|", "")
+    assert sentences(whole, "auto", step) == [part.strip() for part in text.split("|") if part]

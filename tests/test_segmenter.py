@@ -1,7 +1,5 @@
 """The segmenter: where sentences end, how long ones are cut, and that neither cutting nor size of the input matters."""
 
-# ruff: noqa: RUF001 - full-width digits are what some write
-
 from __future__ import annotations
 
 import itertools
@@ -123,25 +121,6 @@ def test_a_quotation_that_ends_with_its_line_is_spoken(said: str) -> None:
     cleaner, segmenter = Cleaner(), Segmenter(EAGER)
     segmenter.feed(cleaner.feed(f"{said}\n"))
     assert segmenter.ends_with(cleaner.held)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "U.S.のニュースとDr.田中とMr.王とApple Inc.の話。|次。",
-        "価格は３．５円です。|１．２も。",
-        "今日は雪.|明日は雨.|",
-        "OK.|我们走吧。",
-        "아는 것은 나.| 그래서 왔다.",
-        "Inc.는 3.5배.| 네.",
-        "清单\n1.苹果\n2.香蕉",
-    ],
-)
-@pytest.mark.parametrize("step", [1, 100])
-def test_dots_among_signs_that_stand_close(text: str, step: int) -> None:
-    whole = text.replace("|", "")
-    pieces = [whole[place : place + step] for place in range(0, len(whole), step)]
-    assert segments(*pieces) == [part.strip() for part in text.split("|") if part]
 
 
 def test_short_sentences_wait_for_the_next() -> None:
