@@ -34,6 +34,19 @@ _EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head
 _PER: Final = f"(?:/(?P<per>{_EACH}|{UNIT})(?:/(?P<then>day|dose|min|week|hr?|d|s)(?![a-z]))?)?"
 _SECOND: Final = Rule(rf"\d+(?:\.\d+)? ?(?P<unit>{UNIT}|days?|hours?|minutes?|seconds?)(?!\w)", "")
 """The second of two measures with a slash between them; compiled when there is one."""
+_CROWD: Final = re.compile(
+    r" (?:people|users?|views?|followers|subscribers|customers|homes|households|jobs|copies|children|women|men|deaths"
+    r"|visitors|passengers|voters|residents|members|workers|employees|students|downloads|dollars|euros|tourists"
+    r"|refugees|Americans|Britons|shares|streams|readers|viewers|listeners|fans|votes|barrels|tonnes)\b"
+)
+"""Before these, m is a million."""
+_COUNTING: Final = re.compile(r"\b[Cc]ount(?:s|ed|ing)?\b[^.!?]{0,40}\b(?:by|in|and|or) \Z")
+_THE: Final = re.compile(r"\b[Tt]he \Z")
+_PLACE: Final = re.compile(r" (?:place|column|digits?|times table|table)\b")
+_SEVERAL: Final = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|both|[Aa]ll the|[Aa]ll|many|those|these) \Z"
+)
+_PHRASE_ENDS: Final = re.compile(r"\s*(?:[.,;:!?)]|$)| (?:and|or|in|on|are|is|make|add|to|then)\b")
 _BIG: Final = "(?: (?P<scale>thousand|million|billion|trillion)(?= ))?"
 AFTER: Final = r"(?=[\s,;:!?)-]|$)"
 
@@ -47,6 +60,13 @@ def _is_word(found: Match) -> bool:
     if found["gap"] != " " or found["unit"] not in LETTER_UNITS:
         return False
     return found.string[found.end() :][:1].isspace() and not (found["unit"] == "in" and is_length(found))
+
+
+def _is_plural(before: str, after: str) -> bool:
+    """Whether a number is a thing that there are several of: two 6s, count by 5s, the 1s column."""
+    if _COUNTING.search(before) or (_THE.search(before) and _PLACE.match(after)):
+        return True
+    return bool(_SEVERAL.search(before) and _PHRASE_ENDS.match(after))
 
 
 def _end(found: Match) -> str:
@@ -77,6 +97,11 @@ def _measure(found: Match) -> str | None:
     per = _per(found)
     if not per and (_is_word(found) or (found["gap"] == " " and unit in AMBIGUOUS_UNITS and _NEXT_PHRASE.match(after))):
         return None
+    if unit in {"m", "s"} and not (found["gap"] or per or found["sign"]):
+        if unit == "m" and _CROWD.match(after):
+            return f"{numbers.decimal(number)} million"
+        if unit == "s" and number.isdecimal() and _is_plural(before, after):
+            return numbers.plural(numbers.cardinal(number)) + _end(found)
     minus = "minus " if found["sign"] else ""
     scale = f" {found['scale']}" if found["scale"] else ""
     single = bool(ARTICLE.search(before) and after.strip()) or (found["gap"] == "-" and bool(_NOUN.match(after)))
@@ -110,7 +135,7 @@ AMOUNT_RULES: Final[tuple[Rule, ...]] = (
     ),
     LONE_RATE_RULE,
     Rule(
-        rf"(?:(?<=[a-z])|(?<=\d)(?=/(?:min|sec|hr?|wk|mo|yr)))/(?P<unit>{UNIT})(?!\w)(?:\.{AFTER})?",
+        rf"(?:(?<=[a-z])|(?<=\d)(?=/(?:min|sec|hr?|wk|mo|yr)))/(?!(?:us|bar)\b)(?!in\b(?<!dots/in))(?P<unit>{UNIT})(?!\w)(?:\.{AFTER})?",
         lambda f: f" per {UNITS[f['unit']]}{_end(f)}",
     ),
     Rule(rf"(?<=[a-z\d])/(?={_EACH}\b)", " per "),

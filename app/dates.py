@@ -216,11 +216,15 @@ _BEFORE_DECADE: Final = (
     "in your", "in our",
 )  # fmt: skip
 _OF_LIFE: Final = "|".join(rf"(?<=\b{words} )" for words in _BEFORE_DECADE)
+_LASTING: Final = (
+    "timeout|timer|limit|mark|delay|clip|window|interval|break|countdown|warning|pause|wait|ad|video|sprint|hold|rest"
+)
+"""Behind "the 30s" these last so many seconds."""
 DECADE_RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"(?<=\d0s)[-\u2013](?={_APOSTROPHE}?\d)", " to the "),
     Rule(
         rf"(?=[\d'\u2018\u2019])(?:(?<!\w)(?P<number>(?:1[1-9]|20)\d0)|(?:{_OF_LIFE}|(?<=mid-)|(?<!\w){_APOSTROPHE})(?P<short>00|[2-9]0))"
-        rf"{_APOSTROPHE}?s\b",
+        rf"{_APOSTROPHE}?s\b(?! (?:{_LASTING})\b)",
         _decade,
     ),
     Rule(

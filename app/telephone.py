@@ -76,6 +76,12 @@ def _colons(found: Match) -> str | None:
     return " ".join(_each(part) if part != ":" else "colon" for part in re.findall("[0-9A-Fa-f]+|:", address))
 
 
+def _wireless(found: Match) -> str:
+    """`802.11ac`, which is neither grams nor acres."""
+    ways = f" {' '.join(found['ways'].replace('/', '').upper())}" if found["ways"] else ""
+    return f"eight oh two point {numbers.cardinal(found['part'])}{ways}"
+
+
 def _network(found: Match) -> str:
     parts = " point ".join(map(numbers.cardinal, found["address"].split(".")))
     return f"{parts} slash {numbers.cardinal(found['bits'])}"
@@ -91,6 +97,7 @@ def _code(found: Match) -> str:
 _GROUPS: Final = 5
 """Colons of an address of this kind that has no gap."""
 CODE_RULES: Final[tuple[Rule, ...]] = (
+    Rule(r"\b802\.(?P<part>\d{1,2})(?P<ways>[a-z]{1,2}(?:/[a-z]{1,2}){0,4})?(?!\w)", _wireless),
     Rule(r"(?<![\w:.-])(?:[\dA-Fa-f]{2}:){5}[\dA-Fa-f]{2}(?![\w:-])", _hardware),
     Rule(r"(?<![\w:.-])(?=[\d-]*[A-Fa-f])(?:[\dA-Fa-f]{2}-){5}[\dA-Fa-f]{2}(?![\w:-])", _hardware),
     Rule(r"(?<![\w:.])(?:[\dA-Fa-f]{1,4}:|::)(?:[\dA-Fa-f]{0,4}:){1,6}[\dA-Fa-f]{0,4}(?![\w:])", _colons),

@@ -36,6 +36,8 @@ _REACHING: Final = frozenset(
         "an",
         "the",
         "to",
+        "by",
+        "all",
         "x",
         "sq",
         "thousand",

@@ -71,4 +71,21 @@ PROSE: Final[dict[str, dict[str, str]]] = {
             'He said "it is five" and "it is six" of an eight inch by ten inches photo.'
         ),
     },
+    "numbers that are things": {
+        "Count by 2s, then by 5s. We rolled two 6s and a 4.": (
+            "Count by twos, then by fives. We rolled two sixes and a four."
+        ),
+        "Look at the 1s column; two 30s clips, the 30s timeout, in the 30s": (
+            "Look at the ones column; two thirty seconds clips, the thirty seconds timeout, in the thirties"
+        ),
+        "About 2.5m people, 3m views, a 3m rope": (
+            "About two point five million people, three million views, a three meter rope"
+        ),
+        "It has 802.11ac, or 802.11b/g/n.": "It has eight oh two point eleven A C, or eight oh two point eleven B G N.",
+    },
+    "what stands behind a slash": {
+        "Give it to them/us by 5, foo/bar, 300 dots/in, 5 miles/h": (
+            "Give it to them or us by five, foo or bar, three hundred dots per inch, five miles per hour"
+        ),
+    },
 }
