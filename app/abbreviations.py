@@ -158,6 +158,7 @@ BOOKS: Final = {
     "Gen": "Genesis", "Exod": "Exodus", "Ex": "Exodus", "Lev": "Leviticus", "Num": "Numbers", "Deut": "Deuteronomy",
     "Josh": "Joshua", "Judg": "Judges", "Ruth": "Ruth", "Sam": "Samuel", "Kings": "Kings", "Chron": "Chronicles",
     "Ezra": "Ezra", "Neh": "Nehemiah", "Esther": "Esther", "Job": "Job", "Ps": "Psalm", "Psalm": "Psalm",
+    "Psalms": "Psalms",
     "Prov": "Proverbs", "Eccl": "Ecclesiastes", "Song of Solomon": "Song of Solomon", "Isa": "Isaiah",
     "Jer": "Jeremiah", "Lam": "Lamentations", "Ezek": "Ezekiel", "Dan": "Daniel", "Hos": "Hosea", "Joel": "Joel",
     "Amos": "Amos", "Jonah": "Jonah", "Mic": "Micah", "Hab": "Habakkuk", "Zech": "Zechariah", "Mal": "Malachi",
@@ -168,6 +169,15 @@ BOOKS: Final = {
 }  # fmt: skip
 """Of the Bible, and the Quran: names and short forms."""
 _SHORT_BOOKS: Final = frozenset(short.lower() for short, name in BOOKS.items() if short != name)
+
+SENTENCE_BEGINS: Final = frozenset((
+    "He", "She", "It", "They", "His", "Her", "Its", "Their", "The", "A", "An", "In", "On", "At", "After",
+    "Before", "When", "While", "As", "But", "And", "So", "This", "That", "These", "Those", "There", "Then", "By",
+    "For", "From", "With", "Although", "Though", "However", "During", "Since", "Soon", "Under", "Until", "Thus",
+    "Yet", "No", "Not", "Now", "Once", "One", "Only", "Our", "We", "You", "If", "What", "Who", "Where", "Why",
+    "How", "Is", "Was", "Did", "Do", "Many", "Some", "Most", "Every",
+))  # fmt: skip
+"""With a capital these are no names: a sentence begins."""
 
 _ALSO_WORDS: Final = frozenset(
     {"no", "art", "fig", "sun", "sat", "min", "max", "mar", "dec", "p", "sec", "co", "fr", "al", "rs"}

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from app import numbers
-from app.abbreviations import BEFORE_NUMBER
+from app.abbreviations import BEFORE_NUMBER, SENTENCE_BEGINS
 from app.rules import Match, Rule, alternatives, cased
 
 _COMPASS: Final = {
@@ -30,6 +30,8 @@ _STREETS: Final = {
 _STREET: Final = alternatives(_STREETS)
 _CLEAR_STREETS: Final = ("Ave", "Blvd", "Rd", "Pkwy", "Hwy", "Fwy")
 """Without a dot these are nothing else behind a name."""
+_GUIDING: Final = ("Turn", "Take", "Continue", "Keep", "Go", "Head", "Drive", "Walk", "Your", "Stay", "Merge", "Make")
+"""What a guide says next: Main St. Turn left."""
 _NUMBERED: Final = (
     "room", "route", "highway", "interstate", "flight", "suite", "apartment", "bus", "exit", "error", "boeing", "http",
 )  # fmt: skip
@@ -118,6 +120,9 @@ PLACE_RULES: Final[tuple[Rule, ...]] = (
 HEADING_RULES: Final[tuple[Rule, ...]] = (
     _POINT_OF_STREET,
     Rule(r"(?P<place>\b(?:[oO]n|[aA]t|[aA]long|[dD]own) [A-Z][a-z]+ )(?P<street>St)\.", _street),
+    Rule(
+        rf"(?P<place>\b[A-Z][a-z]+ )(?P<street>St)\.(?= (?:{alternatives({*SENTENCE_BEGINS, *_GUIDING})})\b)", _street
+    ),
     Rule(rf"\b(?P<before>{_TOWARDS}) (?P<point>[NS][EW])\b(?![.'\u2019-]\w)", _point),
     Rule(rf"\b(?P<before>(?:{_HEADING})) (?P<point>{_POINT})\b(?![.'\u2019-]\w)", _point),
     Rule(

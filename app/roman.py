@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from app import numbers
+from app.abbreviations import SENTENCE_BEGINS
 from app.rules import Match, Rule, alternatives
 
 _VALUES: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
@@ -45,13 +46,6 @@ _DRIP: Final = re.compile(
 _UNKNOWNS: Final = frozenset({"number", "type", "class"})
 """Before an X these are anyone's, as a rule."""
 _SURNAME: Final = re.compile(r"\. ?([A-Z][a-z]+)")
-_SENTENCE_BEGINS: Final = frozenset((
-    "He", "She", "It", "They", "His", "Her", "Its", "Their", "The", "A", "An", "In", "On", "At", "After",
-    "Before", "When", "While", "As", "But", "And", "So", "This", "That", "These", "Those", "There", "Then", "By",
-    "For", "From", "With", "Although", "Though", "However", "During", "Since", "Soon", "Under", "Until", "Thus",
-    "Yet", "No", "Not", "Now", "Once", "One", "Only", "Our", "We", "You", "If", "What", "Who", "Where", "Why",
-    "How", "Is", "Was", "Did", "Do", "Many", "Some", "Most", "Every",
-))  # fmt: skip
 
 
 def value(numeral: str) -> int | None:
@@ -80,7 +74,7 @@ def _count(found: Match) -> str | None:
 def _king(found: Match) -> str | None:
     """`Henry V. He ruled`; but in Robert V. Daniels it is an initial."""
     surname = _SURNAME.match(found.string, found.end())
-    if len(found["numeral"]) == 1 and surname and surname[1] not in _SENTENCE_BEGINS:
+    if len(found["numeral"]) == 1 and surname and surname[1] not in SENTENCE_BEGINS:
         return None
     number = value(found["numeral"])
     if number is None:

@@ -88,4 +88,10 @@ PROSE: Final[dict[str, dict[str, str]]] = {
             "Give it to them or us by five, foo or bar, three hundred dots per inch, five miles per hour"
         ),
     },
+    "streets and psalms": {
+        "Turn onto Main St. The store is there. I like St. Louis.": (
+            "Turn onto Main Street. The store is there. I like Saint Louis."
+        ),
+        "Psalms 23:4": "Psalms twenty three, four",
+    },
 }
