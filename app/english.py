@@ -34,13 +34,17 @@ def _range(found: Match) -> str | None:
     low, high = found["low"], found["high"]
     if numbers.is_year(low) and len(high) == 2:
         return f"{numbers.year(low)} {between(found)} {numbers.cardinal(high)}"
+    if len(low) > 3 and len(high) < len(low) and int(low[-len(high) :]) >= int(high) and "." not in low + high:
+        return f"{numbers.plain(low)} {numbers.plain(high)}"  # part two of a standard
     return f"{numbers.plain(low)} {between(found)} {numbers.plain(high)}"
 
 
 def _version(found: Match) -> str:
-    parts = found["version"].split(".")
-    word = "version " if found["mark"] else ""
-    return word + " point ".join(numbers.cardinal(part) for part in parts)
+    return ("version " if found["mark"] else "") + _version_parts(found["version"])
+
+
+def _version_parts(version: str) -> str:
+    return " point ".join(map(numbers.cardinal, version.split(".")))
 
 
 def _degrees(found: Match) -> str | None:
@@ -48,6 +52,8 @@ def _degrees(found: Match) -> str | None:
     number, before = found["number"], found.string[: found.start()]
     hot = (len(number) == 3 and not found["gap"]) or (before.endswith(" to ") and float(number) > _LAST_ROW)
     if not (found["sign"] or "." in number or hot or _AT_DEGREES.search(before)):
+        return None
+    if _DOORS.search(before):
         return None
     unit = "\u00b0" + found["scale"]
     return f"{'minus ' if found['sign'] else ''}{measure(number, unit)}"
@@ -105,6 +111,11 @@ def _touching(found: Match) -> str:
 
 
 _COUNTED: Final = alternatives([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
+_COUNT_AFTER_WORD: Final = (
+    r"(?:(?<=\bno\. )|(?<=\bart\. )|(?<=\bfig\. )|(?<=\bsec\. ))(?:(?<=said no. )|(?<=say no. )|(?<=says no. )|\d+"
+    r" (?:years?|people|minutes?|hours?|days?|weeks?|months?|of (?:them|us|you|my|the|those)|more|percent|times)\b)"
+)
+"""Behind a word that is no short form, what is counted begins another sentence."""
 _VOLUMES: Final = alternatives(word for name in ("vol", "ch", "op") for word in (name, name.capitalize()))
 """What "I" may count: after "No." it is a person speaking."""
 _FACTOR: Final = r"\d{1,6}(?:\.\d{1,3})?"
@@ -113,6 +124,11 @@ _OF_EQUATION: Final = r"[\^\u00b2\u00b3]| ?[+=<>\u2212\u2264\u2265]| minus \d"
 _AT_DEGREES: Final = re.compile(
     r"\b(?:[Hh]ighs? of|[Ll]ows? of|at|around|about|above|below|under|over|near|[Ii]t['\u2019]s) $"
 )
+_DOORS: Final = re.compile(
+    r"(?:[A-Za-z]-|\b(?i:room|suite|apartment|apt\.?|unit|flight|gate|form|seat|bus|route|ward|bed|door|section|locker|lot"
+    r"|exit|model|hall|building|bay|lab|house|number|row|car|train|platform|part|class|classroom) )\Z"
+)
+"""These are numbered with a letter behind: Room 204C."""
 _LAST_ROW: Final = 60
 """Of seats in an aeroplane, which are numbered like degrees: "go to 14C"."""
 
@@ -126,6 +142,8 @@ _JOINING: Final = (
 
 _WITHIN: Final = Rule(r"\bw/in\b", "within")
 DIGIT_RULES: Final[tuple[Rule, ...]] = (
+    Rule(r"(?:(?<=\d)|(?<=[ap]m)|(?<=[ap]\.m\.))--(?=\d)", "\u2013"),
+    Rule(r"(?<=[^\s-])--(?=\d)|(?<=\d)--(?=[A-Za-z])", "\u2014"),
     Rule(r"\b24/7\b", "twenty four seven"),
     Rule(r"(?<![\w/])9/11(?![\w/])", "nine eleven"),
     Rule(r"\b50[/:-]50\b", "fifty fifty"),
@@ -187,7 +205,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
         rf"(?!\w|{_OF_EQUATION})",
         _times,
     ),
-    Rule(rf"(?<![\w.])(?P<number>{_FACTOR})\.x(?!\w)", lambda f: f"{numbers.decimal(f['number'])} point x"),
+    Rule(rf"(?<![\w.])(?P<number>{_FACTOR})\.x(?!\w)", lambda f: f"{_version_parts(f['number'])} point x"),
     Rule(r"(?<=[A-Za-z])\d{4}(?!\d)", lambda f: f" {numbers.paired(f.group())}"),
     Rule(r"\b[qQ](?P<low>\d{1,2})(?:[-\u2013](?P<high>\d{1,2}))?[hH](?:rs?)?\b", _every),
     Rule(r"(?<=\d)[ -]?y/o\b", " year old"),
@@ -202,7 +220,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(rf"(?<![\w.])(?P<number>{NUMBER})[eE](?P<power>[+-]?\d{{1,3}})(?!\w)", _scientific),
     Rule(rf"(?<![\w.])(?P<number>{NUMBER})(?P<scale>k|M|bn)(?!\w)", _scaled),
-    Rule(rf"\b(?P<word>{alternatives(BEFORE_NUMBER)})\. ?(?=\d)", _before_number, any_case=True),
+    Rule(rf"\b(?P<word>{alternatives(BEFORE_NUMBER)})\. ?(?=\d)(?!{_COUNT_AFTER_WORD})", _before_number, any_case=True),
     Rule(r"#(?=\d)", "number "),
     Rule(r"(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+|\d{1,15})(?:st|nd|rd|th)\b", lambda f: numbers.ordinal(f["number"])),
     *SHORT_YEAR_RULES,
@@ -237,7 +255,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<=[\w.])\u2013(?=\w)", "-"),
     Rule(r"(?<=\b[A-Z]):(?=\\)", " colon "),
     Rule(r"\bA[-\u2013]Z\b", "A to Z"),
-    Rule(r"(?<![\w.])(?:vs|VS)(?![\w.'-])|(?<=[\w)'\u2019] )v\.(?= [A-Z])", "versus"),
+    Rule(r"(?<![\w.])vs(?![\w.'-])|(?<=[\w)'\u2019] )v\.(?= [A-Z])", "versus"),
+    Rule(r"(?P<first>\b[A-Z]\w* )VS(?= (?!Code\b|Studio\b)[A-Z])", lambda f: f"{f['first']}versus"),
     Rule(r"\bc/o\b", "care of"),
     Rule(rf"\b(?P<growth>{alternatives(_GROWTH)})\b", lambda f: _GROWTH[f["growth"]]),
     Rule(r"\u00a7\u00a7 ?", "sections "),
@@ -246,7 +265,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _WITHIN,
     Rule(r"\bw/o\b", "without"),
     Rule(r"\bw/ ?(?=\w)", "with "),
-    Rule(r"\band/or\b", "and or"),
+    Rule(r"\b(?P<a>[Aa])nd/or\b", lambda f: f"{f['a']}nd or"),
     Rule(rf"\b(?P<word>{_COUNTED})\. (?=(?!I\b)[IVXLC]+\b)", _before_number),
     Rule(rf"\b(?P<word>{_VOLUMES})\. (?=I\b)", _before_number),
     *ROMAN_RULES,

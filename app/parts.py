@@ -93,6 +93,10 @@ def _out_of(found: Match) -> str:
 
 
 PART_RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        r"(?<![\w./])(?P<top>\d{1,3})/(?P<bottom>\d{1,3}(?:,\d{3})+)(?![\w/])",
+        lambda f: f"{numbers.cardinal(f['top'])} over {numbers.cardinal(f['bottom'])}",
+    ),
     Rule(r"(?:(?<=\d/\d)|(?<=\d/\d\d)) ?[-\u2013] ?(?=\d)", " to "),
     Rule(
         r"(?<![\w./])(?P<whole>\d{1,9})[ -](?P<top>\d{1,2})/(?P<bottom>\d{1,3})"

@@ -46,6 +46,9 @@ def _money(found: Match) -> str:
 def _money_range(found: Match) -> str:
     low, high = found["low"].replace(",", ""), found["high"].replace(",", "")
     scale, small = (SCALES.get(written, written) for written in (found["scale"] or "", found["small"] or ""))
+    falls = found["again"] and " - " in found.group() and not (small or scale) and float(low) > float(high)
+    if falls:
+        return f"{money(low, found['currency'])} minus {money(high, found['currency'])}{_per(found)}"
     if not found["again"] or (not scale and "." not in low + high):
         first = f"{numbers.decimal(low)}{' ' * bool(small)}{small}"
     else:

@@ -28,8 +28,8 @@ _SIGNS: Final = {
     "\u2227": "and", "\u2228": "or", "\u00ac": "not",
 }  # fmt: skip
 _PAIRS: Final = {
-    "<=": "at most", ">=": "at least", "==": "equals", "!=": "is not equal to", "->": "to", "=>": "implies",
-    "&&": "and",
+    "-->": "to", "==>": "to", "<=": "at most", ">=": "at least", "==": "equals", "!=": "is not equal to", "->": "to",
+    "=>": "implies", "&&": "and",
 }  # fmt: skip
 """Signs typed as two."""
 
@@ -39,6 +39,7 @@ SUM_RULES: Final[tuple[Rule, ...]] = (
     Rule(r"(?<=[\w)]\))/(?=\d|\(|[a-z](?!\w))", " over "),
     Rule(r"(?<![\w/.'\u2019-])(?<!\d )(?P<top>[a-vx-z])/(?=\d{1,4}(?![\w/-]|\.\d))", lambda f: f"{f['top']} over "),
     Rule(r"(?<![\w/.,-])(?P<top>\d{1,4})/(?=[abcijknpqrtxyz](?![\w/.'-]))", lambda f: f"{f['top']} over "),
+    Rule(r"(?<=\d) / (?=\d[\d.,]*(?: ?=| (?:is|equals)\b|\?))", " divided by "),
     Rule(r"\u2191 ?(?=\d)", "up "),
     Rule(r"\u2193 ?(?=\d)", "down "),
 )

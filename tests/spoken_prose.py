@@ -83,15 +83,42 @@ PROSE: Final[dict[str, dict[str, str]]] = {
         ),
         "It has 802.11ac, or 802.11b/g/n.": "It has eight oh two point eleven A C, or eight oh two point eleven B G N.",
     },
-    "what stands behind a slash": {
-        "Give it to them/us by 5, foo/bar, 300 dots/in, 5 miles/h": (
-            "Give it to them or us by five, foo or bar, three hundred dots per inch, five miles per hour"
+    "dashes, slashes and standards": {
+        "From 1964--65, 5--10 minutes. The answer--42--was wrong. One wish--3 more": (
+            "From nineteen sixty four to sixty five, five to ten minutes. The answer\u2014forty two\u2014was "
+            "wrong. One wish\u2014three more"
         ),
+        "ISO 3166-2 in 1998-99, and 1999-00": (
+            "ISO three thousand one hundred sixty six two in nineteen ninety eight to ninety nine, and nineteen "
+            "ninety nine to zero zero"
+        ),
+        "1/1,000 second, 12 / 4 is 3": "one over one thousand second, twelve divided by four is three",
+        "It costs $2,000 - $107.23, or $5 - $10.": (
+            "It costs two thousand dollars minus one hundred seven dollars and twenty three cents, or five to ten"
+            " dollars."
+        ),
+        "A --> B, And/or": "A to B, And or",
     },
     "streets and psalms": {
         "Turn onto Main St. The store is there. I like St. Louis.": (
             "Turn onto Main Street. The store is there. I like Saint Louis."
         ),
         "Psalms 23:4": "Psalms twenty three, four",
+    },
+    "doors, streets and words before numbers": {
+        "Go to Room 204C, with an RS-232C cable. Bake at 350F.": (
+            "Go to Room two hundred four C, with an RS two hundred thirty two C cable. Bake at three hundred "
+            "fifty degrees Fahrenheit."
+        ),
+        "VS Code, BATMAN VS SUPERMAN, Lakers VS Celtics": "VS Code, BATMAN versus SUPERMAN, Lakers versus Celtics",
+        "He said no. 3 left. I like art. 20 years ago it hung by fig. 3 and no. 5.": (
+            "He said no. three left. I like art. twenty years ago it hung by figure three and number five."
+        ),
+    },
+    "what stands behind a slash": {
+        "Give it to them/us by 5, foo/bar, 300 dots/in, 5 miles/h": (
+            "Give it to them or us by five, foo or bar, three hundred dots per inch, five miles per hour"
+        ),
+        "Go 1.17.x": "Go one point seventeen point x",
     },
 }
