@@ -48,6 +48,11 @@ _EVENT: Final = (
 )
 _ON_DATE: Final = r"(?:(?<=\bon )|(?<=\b[Dd]ue )|(?<=\buntil )|(?<=\bsince ))"
 _PHRASE_ENDS: Final = r"(?=\s*(?:[.,;:!?)](?!\d)|$)| (?:to|until|till|through) (?:the\b|\d))"
+_COUNTED: Final = re.compile(
+    r" (?:people|persons|men|women|children|kids|girls|boys|students|pupils|teachers|employees|workers|patients|soldiers"
+    r"|passengers|users|customers|players|companies|countries|cities|teams|families|houses|homes|cars|steps|times|more"
+    r"|others|percent|new|of (?:us|them|you|my|our|his|her|their|those))\b"
+)
 _APOSTROPHE: Final = "['\u2018\u2019]"
 _PRODUCT: Final = re.compile(
     rf"\b(?:version|release|(?!(?:On|By|Since|Until|From|To|In|Before|After|Dated?|Due|{_FULL_DAY})\b)[A-Z]\w*)[ -]\Z"
@@ -95,12 +100,23 @@ def _month_slash_day(found: Match) -> str:
     return weekday + _named(int(found["month"]), found["day"], None)
 
 
-def _month_day(found: Match) -> str:
+def _month_day(found: Match) -> str | None:
+    if _counts(found):
+        return None
     day = numbers.ordinal(found["day"].lstrip("0"))
     part = found.groupdict().get
     to = f" to {numbers.ordinal(last)}" if (last := part("to")) else ""
     year = f", {numbers.year(written)}" if (written := part("year")) else ""
     return f"{_LONG[found['month'].lower()]} {day}{to}{year}"
+
+
+def _counts(found: Match) -> bool:
+    """Whether the number counts what follows: in June 30 people came, and may 5 people come?"""
+    before, after = found.string[: found.start()], found.string[found.end() :]
+    if not found.group()[-1].isdecimal() or not after[1:2].islower() or len(found.group().split()) > 2:
+        return False
+    begins = found["month"] in {"May", "March"} and not before.strip(" \"'\u201c")
+    return (begins or before.endswith(("In ", "in "))) and bool(_COUNTED.match(after))
 
 
 def _day_month(found: Match) -> str:

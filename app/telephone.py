@@ -129,5 +129,5 @@ PHONE_RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(r"(?P<word>\b[Tt]ext (?:[A-Z]{2,12} to )?)(?P<digits>\d{5,6})(?![\w-]|[.,]\d)", _code),
     Rule(r"(?P<word>\b(?:ending|ends) in )(?P<digits>(?!19|20)\d{4})(?![\w-]|[.,]\d)", _code),
-    Rule(r"(?P<word>)(?<!\w)#(?P<digits>\d{5,12})(?![\w-]|[.,]\d)", lambda f: f"number {_code(f)}"),
+    Rule(r"(?P<word>)(?<!\w)#(?P<digits>\d{5,12}|\d{3,6}-\d{3,6})(?![\w-]|[.,]\d)", lambda f: f"number {_code(f)}"),
 )

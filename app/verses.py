@@ -20,10 +20,18 @@ _ORDERS: Final = {"1": "First ", "2": "Second ", "3": "Third "}
 _OF_TWO: Final = frozenset({"Sam", "Tim", "Pet"})
 _FRIENDS: Final = frozenset({"Dan", "Phil", "Mal"})
 """Short forms that are also persons, who are met at five thirty: these need their number, those their dot."""
+_MET: Final = frozenset({"Daniel", "James", "Luke", "Mark", "John", "Ruth", "Joel", "Jonah", "Titus", "Jude", "Esther"})
+_TIME_AFTER: Final = re.compile(
+    r" (?:tonight|today|tomorrow|sharp|works|at the|is (?:fine|good|ok(?:ay)?|too)|in the (?:morning|afternoon|evening)"
+    r"|on [A-Z][a-z]+day|this (?:morning|afternoon|evening))\b"
+)
+"""Persons too, who are met at such a time."""
 
 
 def _verse(found: Match) -> str | None:
     book = found["book"]
+    if book in _MET and _TIME_AFTER.match(found.string, found.end()):
+        return None
     if (book in _OF_TWO and not found["order"]) or (book in _FRIENDS and not found["dot"]):
         return None
     order = _ORDERS.get(found["order"] or "", "")

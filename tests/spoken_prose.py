@@ -121,4 +121,14 @@ PROSE: Final[dict[str, dict[str, str]]] = {
         ),
         "Go 1.17.x": "Go one point seventeen point x",
     },
+    "counts behind a month, times behind a name": {
+        "In June 30 people came, in May 2 of us left. On June 30 people came.": (
+            "In June thirty people came, in May two of us left. On June thirtieth people came."
+        ),
+        "May 5 people come?": "May five people come?",
+        "Daniel 5:30 works for me. Meet James 6:15 tonight. James 5:16 says": (
+            "Daniel five thirty works for me. Meet James six fifteen tonight. James five, sixteen says"
+        ),
+        "Order #1234-5678": "Order number one two three four, five six seven eight",
+    },
 }
