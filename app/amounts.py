@@ -29,7 +29,7 @@ from app.rules import ARTICLE, NUMBER, SIGN, Match, Rule, alternatives, between
 _NEXT_PHRASE: Final = re.compile(r"\s+(?:[A-Z]|(?:the|a|this|my|our)\b|\d)")
 _EVERY: Final = {"d": "day"}
 _ONE_IN_FIVE: Final = re.compile(r"-\d")
-_NOUN: Final = re.compile(r"\)? [a-z\d]")
+_NOUN: Final = re.compile(r"\)? [a-z\d]|-old\b")
 _EACH: Final = "(?:second|minute|hour|day|night|week|month|year|person|user|head|seat|item|piece|mile|gallon|dose)"
 _PER: Final = f"(?:/(?P<per>{_EACH}|{UNIT})(?:/(?P<then>day|dose|min|week|hr?|d|s)(?![a-z]))?)?"
 _SECOND: Final = Rule(rf"\d+(?:\.\d+)? ?(?P<unit>{UNIT}|days?|hours?|minutes?|seconds?)(?!\w)", "")

@@ -49,8 +49,8 @@ _EVENT: Final = (
 _ON_DATE: Final = r"(?:(?<=\bon )|(?<=\b[Dd]ue )|(?<=\buntil )|(?<=\bsince ))"
 _PHRASE_ENDS: Final = r"(?=\s*(?:[.,;:!?)](?!\d)|$)| (?:to|until|till|through) (?:the\b|\d))"
 _COUNTED: Final = re.compile(
-    r" (?:people|persons|men|women|children|kids|girls|boys|students|pupils|teachers|employees|workers|patients|soldiers"
-    r"|passengers|users|customers|players|companies|countries|cities|teams|families|houses|homes|cars|steps|times|more"
+    r" (?:people|persons|men|women|children|kids|girls|boys|students|pupils|teachers|employees|workers|patients"
+    r"|soldiers|passengers|users|customers|players|companies|countries|cities|teams|families|houses|homes|cars|steps|times|more"
     r"|others|percent|new|of (?:us|them|you|my|our|his|her|their|those))\b"
 )
 _APOSTROPHE: Final = "['\u2018\u2019]"

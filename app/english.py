@@ -170,7 +170,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     *DECADE_RULES,
     Rule(r"(?<![\w.,])\d{1,3}(?: \d{3})* 000\b", lambda f: numbers.cardinal(f.group().replace(" ", ""))),
     *PHONE_RULES,
-    Rule(r"(?<=[A-Z]\d)[-\u2013](?=[A-Z]\d)", " to "),
+    Rule(r"(?<=[A-Z]\d)(?<!\bR2)[-\u2013](?=[A-Z]\d)", " to "),
     *PRICE_RULES,
     Rule(r"(?<![\w.])(?P<mark>[vV]\.? ?)?(?P<version>\d{1,5}(?:\.\d{1,5}){2,5})(?!\w)", _version),
     Rule(r"(?<![\w.])(?!V\d+(?![.\d]))(?P<mark>[vV]\.?)(?P<version>\d{1,5}(?:\.\d{1,5})?)(?!\w)", _version),

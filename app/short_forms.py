@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from app.abbreviations import ANYWHERE, DAYS, DOTTED, MONTHS, TITLES
+from app.abbreviations import ANYWHERE, DAYS, DOTTED, MONTHS, SENTENCE_BEGINS, TITLES
 from app.rules import Match, Rule, alternatives, cased, kept_dot
 
 _BARE_TITLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Mt", "Lt", "Sgt", "Capt")
@@ -98,6 +98,12 @@ def _initials(found: Match) -> str:
     return found.group().replace(".", "") + kept_dot(found)
 
 
+def _initial(found: Match) -> str | None:
+    """Without its dot before a name; the dot of "Vitamin C. It helps." is the sentence's."""
+    ends = found["letter"] == "I" or (found["next"] in SENTENCE_BEGINS and found["next"] != "A")
+    return None if ends else found["letter"]
+
+
 SHORT_FORM_RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"\b(?P<word>{alternatives(DOTTED)})(?:\.(?!\w)|(?![\w.]))", _short(DOTTED), any_case=True),
     Rule(r"\b(?:[a-z]\.){2,8}(?!\w)", lambda f: _initials(f).upper()),
@@ -111,5 +117,5 @@ SHORT_FORM_RULES: Final[tuple[Rule, ...]] = (
     Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in MONTHS)})\.(?= |$|,)", _month),
     Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in DAYS if w not in 'sun sat')})\.(?=,| |$)", _short(DAYS)),
     Rule(r"\b(?:[A-Z]\.){2,8}(?!\w)", _initials),
-    Rule(r"\b(?P<letter>[A-Z])\.(?= ?[A-Z])", lambda f: f["letter"] if f["letter"] != "I" else None),
+    Rule(r"\b(?P<letter>[A-Z])\.(?= ?(?P<next>[A-Z][a-z]*))", _initial),
 )

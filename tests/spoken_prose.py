@@ -131,4 +131,10 @@ PROSE: Final[dict[str, dict[str, str]]] = {
         ),
         "Order #1234-5678": "Order number one two three four, five six seven eight",
     },
+    "letters at the end of a sentence, robots and the young": {
+        "Take Vitamin C. It helps. George W. Bush had a plan B. We had none.": (
+            "Take Vitamin C. It helps. George W Bush had a plan B. We had none."
+        ),
+        "R2-D2, sections A1-A4, a 2-yr-old": "R two D two, sections A one to A four, a two year-old",
+    },
 }
