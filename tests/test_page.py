@@ -62,6 +62,19 @@ def test_the_page_begins_with_the_voice_and_the_language_that_are_configured(tmp
     play(scenario(), 90)
 
 
+def test_a_page_that_was_opened_by_a_name_says_how_it_may_connect(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with (
+            serving(settings(), ServedFakeEngine()) as daemon,
+            browsing(f"http://speakd.localhost:{daemon.server.port}/", tmp_path) as page,
+        ):
+            await page.until("document.body?.dataset.state === 'closed (1006)'")
+            said = await page.run("document.getElementById('message').textContent")
+            assert f'security.origins name "http://speakd.localhost:{daemon.server.port}"' in said
+
+    play(scenario(), 60.0)
+
+
 def test_the_page_writes_word_by_word(tmp_path: Path) -> None:
     async def scenario() -> None:
         engine = ServedFakeEngine()
