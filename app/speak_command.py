@@ -56,7 +56,7 @@ def speak(
         typer.Argument(
             metavar="TEXT",
             show_default=False,
-            help="What to say; without it, standard input is spoken as it arrives.",
+            help="What to say; without it, or as '-', standard input is spoken as it arrives.",
         ),
     ] = None,
     output: Annotated[
@@ -135,7 +135,7 @@ def speak(
         _refuse("standard output is a terminal; redirect the sound, or give a file name")
 
     wishes = Wishes(
-        words=text or None,
+        words=None if text in (None, [], ["-"]) else text,  # a dash by itself has nothing to say
         output=output,
         file_format=file_format,
         device=device,

@@ -100,6 +100,12 @@ def test_questions_need_no_engine(speak: Speak) -> None:
 # --- text that comes while it is spoken -----------------------------------------------------------------
 
 
+def test_a_dash_is_standard_input_as_elsewhere(speak: Speak) -> None:
+    for name, words in (("a.raw", ("-",)), ("b.raw", ())):
+        assert speak("-o", name, "--seed", "5", *FRAMES, *words, input=b"Hello.").returncode == 0
+    assert speak.folder.joinpath("a.raw").read_bytes() == speak.folder.joinpath("b.raw").read_bytes() != b""
+
+
 def test_speaks_while_text_still_comes(speak: Speak) -> None:
     process = speak.start("-o", "-", "--format", "raw", *FRAMES)
     tell(process.stdin, TEXT.encode())
