@@ -122,12 +122,10 @@ class Daemon:
 
     async def run(self) -> int:
         """Serve until told to stop; returns the exit code."""
-        config = self.services.config
-        loop = self._loop
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
-        loop.add_signal_handler(signal.SIGHUP, self.reload)
-        loop.add_signal_handler(signal.SIGUSR1, self.write_statistics)
+        config, loop = self.services.config, self._loop
+        answers = {signal.SIGTERM: self.stop, signal.SIGINT: self.stop}
+        for number, answer in {**answers, signal.SIGHUP: self.reload, signal.SIGUSR1: self.write_statistics}.items():
+            loop.add_signal_handler(number, answer)
         work: list[asyncio.Future[None]] = []
         try:
             unix = server_path(config.server.socket)

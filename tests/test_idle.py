@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from websockets.asyncio.server import ServerConnection, unix_serve
@@ -23,7 +24,7 @@ from tests.playback_place import Place, is_sine, make_place, stretches
 
 READY = {"type": "ready", "limits": {"text_characters": 1000, "message_bytes": 65536}}
 STARTED = {"type": "context.started", "context": "speak"}
-IDLE = (
+IDLE: tuple[dict[str, object], ...] = (
     {"type": "error", "context": "speak", "code": "idle", "message": "no text came"},
     {"type": "context.done", "context": "speak", "outcome": "error", "frames": 0},
 )
@@ -206,7 +207,7 @@ def test_a_next_context_that_is_refused_ends_the_run(place: Place) -> None:
         await connection.send(json.dumps(READY))
         async for message in connection:
             said.append(json.loads(message)["type"])
-            first = {"context.start": [STARTED], "text": [*IDLE]}
+            first: dict[str, list[Any]] = {"context.start": [STARTED], "text": [*IDLE]}
             answers = [full] if said == ["context.start", "text", "context.start"] else first.get(said[-1], [])
             for answer in answers if len(said) <= 3 else [unknown]:
                 await connection.send(json.dumps(answer))
