@@ -99,7 +99,9 @@ class SpeakingContext:
             if open_local
             else SocketSink(planned.audio, pace, pools.audio, send, clock)
         )
-        self._text = TextStream(config.limits.context_idle_s, lambda: self._sink.active_at, left_alone)
+        self._text = TextStream(
+            config.limits.context_idle_s, lambda: self._sink.active_at, left_alone, self._keeps_others_waiting
+        )
         self._front_end: FrontEnd | None = None
         self._session: SpeechSession | None = None
         self._cancelled = False
@@ -138,6 +140,10 @@ class SpeakingContext:
             self._session.cancel()
         elif self._work is not None:
             self._work.cancel()
+
+    def _keeps_others_waiting(self) -> bool:
+        """Whether an utterance of it is under way, and somebody waits for a place."""
+        return self._session is not None and self._session.speaking and self._plan.voice.model.client.waiting > 0
 
     @property
     def buffered_s(self) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from typing import Final
+from typing import Final, NoReturn
 
 from app.session import Mark
 from engines.errors import SpeechError
@@ -19,6 +19,8 @@ _PIECE: Final = 512
 """Characters; some milliseconds of the text pool's time."""
 _JOINED: Final = 4096
 """Pieces are joined up to this length."""
+_YIELD_S: Final = 2.0
+"""A writer who pauses for so long within a sentence keeps nobody else waiting: all of it that was there was heard."""
 
 
 class ContextIdleError(SpeechError):
@@ -29,16 +31,22 @@ class TextStream:
     """One context's text; one reader."""
 
     def __init__(
-        self, idle_s: float, last_activity: Callable[[], float], tell: Callable[[ContextIdleError], None] | None = None
+        self,
+        idle_s: float,
+        last_activity: Callable[[], float],
+        tell: Callable[[ContextIdleError], None] | None = None,
+        wanted: Callable[[], bool] = lambda: False,
     ) -> None:
         """`last_activity`: when the context last did anything a listener can tell, by the loop's clock.
 
-        `tell` is called when it is given up as idle, before anything is taken down.
+        `tell` is called when it is given up as idle, before anything is taken down. `wanted`: whether somebody waits
+        for the place in the engine that the text so far holds.
         """
         self._loop = asyncio.get_running_loop()
         self._idle_s = idle_s
         self._last_activity = last_activity
         self._tell = tell
+        self._wanted = wanted
         self._last_text = self._loop.time()
         self._pending: deque[str | Mark] = deque()
         self._ended = False
@@ -98,7 +106,7 @@ class TextStream:
         return first
 
     async def _wait(self) -> None:
-        """Until something has come; text that nothing followed for so long is spoken. Raises `ContextIdleError`.
+        """Until something has come; text that nothing followed for long is spoken. Raises `ContextIdleError`.
 
         With a timer rather than `asyncio.wait_for`, which before Python 3.12 loses a cancellation that comes together
         with what it waits for.
@@ -106,23 +114,29 @@ class TextStream:
         while not (self._pending or self._ended):
             left_s = self._idle_s
             if not self._speaking_rest:
-                left_s += max(self._last_text, self._last_activity()) - self._loop.time()
-            if left_s <= 0.0 and self._unspoken:
-                self._unspoken, self._speaking_rest = False, True
-                self._pending.append(Mark(self._spoke_rest))
-                return
-            if left_s <= 0.0:
-                self.left_alone = True
-                error = ContextIdleError(f"no text came for {self._idle_s:g} s; send 'end' when the text is complete")
-                if self._tell is not None:
-                    self._tell(error)
-                raise error
+                quiet_s = self._loop.time() - max(self._last_text, self._last_activity())
+                left_s -= quiet_s
+                if self._unspoken and (left_s <= 0.0 or (quiet_s >= _YIELD_S and self._wanted())):
+                    self._unspoken, self._speaking_rest = False, True
+                    self._pending.append(Mark(self._spoke_rest))
+                    return
+                if left_s <= 0.0:
+                    self._give_up()
+                if self._unspoken:
+                    left_s = min(left_s, _YIELD_S)  # then it is asked again whether somebody waits
             self._changed.clear()
             timer = self._loop.call_later(left_s, self._changed.set)
             try:
                 await self._changed.wait()
             finally:
                 timer.cancel()
+
+    def _give_up(self) -> NoReturn:
+        self.left_alone = True
+        error = ContextIdleError(f"no text came for {self._idle_s:g} s; send 'end' when the text is complete")
+        if self._tell is not None:
+            self._tell(error)
+        raise error
 
     async def _spoke_rest(self) -> None:
         self._speaking_rest = False

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app import text_stream
 from app.config import PlaybackConfig
 from app.context import ContextReport, ListenerLeftError, OpenLocal, Pools, SpeakingContext
 from app.context_plan import plan
@@ -19,7 +20,7 @@ from app.local_sink import LocalLoudspeaker, LocalSink
 from app.messages import ContextStart
 from app.voices import VoiceModel, VoiceTable
 from engines.contract import End
-from tests.daemon_rig import LetterFrontEnd, LetterReader, ServedFakeEngine, play, settings, turn_until
+from tests.daemon_rig import LetterFrontEnd, LetterPiece, LetterReader, ServedFakeEngine, play, settings, turn_until
 from tests.silent_player import SilentPlayer
 from tests.test_executor import Gate
 
@@ -236,3 +237,44 @@ def test_what_is_full_is_told_as_busy(full: str) -> None:
         assert errors[0].error.code == "busy"
 
     play(scenario())
+
+
+class PiecewiseFrontEnd(LetterFrontEnd):
+    """Gives what it has at once, as for voices that read while they speak."""
+
+    def feed(self, text: str) -> list[LetterPiece]:
+        return [LetterPiece(tuple(map(ord, text)), ends_segment=False)]
+
+    def finish(self) -> list[LetterPiece]:
+        return [LetterPiece((), ends_segment=True)]
+
+
+class PiecewiseReader(LetterReader):
+    def front_end(self, language: str) -> LetterFrontEnd:
+        return PiecewiseFrontEnd()
+
+
+def test_a_writer_who_pauses_within_a_sentence_gives_the_place_to_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four of them kept everybody else from being heard until they were ended as idle."""
+    monkeypatch.setattr(text_stream, "_YIELD_S", 0.02)
+
+    async def scenario() -> None:
+        world = World(reader=PiecewiseReader())
+        world.client = world.model.client = EngineClient(world.engine, max_active=1, max_waiting=1)
+        loop = asyncio.get_running_loop()
+        contexts = [world.context(), world.context()]
+        runs = [asyncio.ensure_future(context.run()) for context in contexts]
+        contexts[0].feed("ab")
+        await turn_until(lambda: world.engine.started)
+        alone_until = loop.time() + 0.1
+        await turn_until(lambda: loop.time() > alone_until)
+        assert not world.engine.started[0].text_ended, "nobody waits"
+        contexts[1].feed("c")
+        contexts[1].end()
+        assert (await runs[1]).frames == 1
+        contexts[0].feed("de")
+        contexts[0].end()
+        assert (await runs[0]).frames == 4
+        assert [len(utterance.ids) for utterance in world.engine.started] == [2, 1, 2]
+
+    play(scenario(), 20.0)
