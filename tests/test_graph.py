@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import onnxruntime as ort
+import pytest
 
-from export.graph import GraphBuilder
+from export.graph import MICROSOFT, GraphBuilder
 from export.payload import Payload
 
 
@@ -35,3 +36,11 @@ def test_a_finished_model_passes_the_checker_and_runs() -> None:
     session = ort.InferenceSession(model.SerializeToString())
     values = np.arange(8, dtype=np.float32).reshape(2, 4)
     np.testing.assert_array_equal(session.run(["y"], {"x": values})[0], values[:, 2:] + 1)
+
+
+@pytest.mark.parametrize("domain", ["", MICROSOFT])
+def test_a_model_declares_the_domains_it_uses_and_no_other(domain: str) -> None:
+    g = GraphBuilder("g", Payload())
+    g.output(g.op("Gelu", g.input("x", np.float32, ("n",)), domain=domain), "y", np.float32, ("n",))
+    declared = [entry.domain for entry in g.model("weights.safetensors").opset_import]
+    assert declared == list(dict.fromkeys(["", domain]))
