@@ -14,12 +14,14 @@ import pytest
 
 from engines.manifest import CodebookQuality, Manifest, Quality, StageSampling, read_manifest
 from export.__main__ import main
+from export.build_door import Values
 from export.bundle_manifest import GRAPHS
 from export.errors import CheckpointError, ExportError, QualityError
 from export.exporter import export_checkpoint
 from export.frame_graph import FramePlan
 from export.inspect_bundle import judgement
 from export.lowering import Precision
+from export.ort_session import OrtSession
 from export.payload import Payload
 from export.probe_speech import Spoken
 from export.probe_texts import probe_ids
@@ -96,6 +98,30 @@ def test_moments_are_those_of_what_a_matrix_was_given(full: Full) -> None:
     unit = np.trace(predictor / (full.predictor_gamma[:, None] * full.predictor_gamma)) / len(predictor)
     assert unit == pytest.approx(frames * full.manifest.frame.codebooks, rel=1e-3)
     assert not any("head" in name for name in moments)
+
+
+def test_no_run_puts_more_moments_out_than_memory_has_room_for(full: Full, monkeypatch: pytest.MonkeyPatch) -> None:
+    prober, spoken = full.speak()
+    whole, put_out = prober.moments(spoken), list[list[int]]()
+    run = OrtSession.run
+
+    def watched(session: OrtSession, values: Values, names: list[str] | None = None) -> Values:
+        outputs = run(session, values, names)
+        put_out.append([value.nbytes for value in outputs.values()])
+        return outputs
+
+    room = 2 * max(value.nbytes for value in whole.values())
+    monkeypatch.setattr("export.quality.MOMENTS_BYTES", room)
+    monkeypatch.setattr(OrtSession, "run", watched)
+    again = prober.moments(spoken)
+    assert all(np.array_equal(again[name], value) for name, value in whole.items())
+    assert max(map(sum, put_out)) <= room
+    assert len(put_out) < len(spoken) * len(whole), "several small ones share a run"
+
+
+def test_logits_of_any_size_have_probabilities() -> None:
+    far = np.array([[1000.0, 999.0], [-1000.0, -1001.0]], np.float32)
+    np.testing.assert_allclose(np.exp(log_softmax(far)).sum(axis=-1), 1.0, rtol=1e-6)
 
 
 def test_portions_keep_within_their_size() -> None:
