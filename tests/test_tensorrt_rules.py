@@ -195,3 +195,15 @@ def test_the_step_graph_is_the_same_whatever_the_slots(tiny_source: TensorRtSour
         for slots in (1, 8)
     ]
     assert nodes[0] == nodes[1]
+
+
+@pytest.mark.parametrize("form", AttentionForm)
+def test_for_one_slot_nothing_but_rows_and_frames_is_left_open(
+    tiny_source: TensorRtSource, form: AttentionForm
+) -> None:
+    graphs = build_tensorrt(tiny_source, TensorRtChoice(form, FrameShape.STEPPED, slots=1, positions=64))
+    left = {}
+    for role in graphs.graphs:
+        shapes = [value.type.tensor_type.shape.dim for value in graphs.model(role).graph.input]
+        left[role] = {dimension.dim_param for shape in shapes for dimension in shape} - {""}
+    assert left == {Role.PREFILL: {"S"}, Role.TALKER: set(), Role.STEP: {"S"}, Role.CODEC: {"T"}}
