@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import signal
@@ -74,8 +75,7 @@ class Daemon:
         )
         self._figures = BoundedExecutor("figures", workers=1, max_waiting=8)
         self._text = TextProcess(pools.text, config.server.stall_s / 2) if config.server.offload else None
-        if opener is None:
-            opener = partial(open_model, open_reader=self._text.reader if self._text else BundleReader)
+        opener = opener or partial(open_model, open_reader=self._text.reader if self._text else BundleReader)
         self.services = Services(
             config=config,
             guard=security.open_guard(config),
@@ -123,16 +123,18 @@ class Daemon:
     async def run(self) -> int:
         """Serve until told to stop; returns the exit code."""
         config, loop = self.services.config, self._loop
-        answers = {signal.SIGTERM: self.stop, signal.SIGINT: self.stop}
-        for number, answer in {**answers, signal.SIGHUP: self.reload, signal.SIGUSR1: self.write_statistics}.items():
-            loop.add_signal_handler(number, answer)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        loop.add_signal_handler(signal.SIGHUP, self.reload)
+        loop.add_signal_handler(signal.SIGUSR1, self.write_statistics)
         work: list[asyncio.Future[None]] = []
         try:
             unix = server_path(config.server.socket)
             try:
                 await self.server.open(unix, self.services.tls)
             except OSError as error:
-                raise ConfigError(f"cannot listen: {error}") from error
+                passes = error.errno in {errno.EADDRINUSE, errno.EADDRNOTAVAIL}  # another ends, a network comes up
+                raise (SpeechError if passes else ConfigError)(f"cannot listen: {error}") from error
             _log.info("listening", host=config.server.host, port=self.server.port, socket=str(unix) if unix else None)
             opening = asyncio.ensure_future(self._open_voices())
             stopped = asyncio.ensure_future(self._stop.wait())
@@ -167,15 +169,12 @@ class Daemon:
         return self.services.voices.models if self.services.voices is not None else ()
 
     async def _open_voices(self) -> None:
-        config = self.services.config
+        config, text_pool = self.services.config, self.services.pools.text
         patience = asyncio.ensure_future(self._ask_for_patience())
         try:
             if config.server.build_plans == "wait":
                 await self._plans.build_missing(bundles_of(config))
-            models = [
-                await self.services.open_model(bundle, config, self.services.pools.text)
-                for bundle in bundles_of(config)
-            ]
+            models = [await self.services.open_model(bundle, config, text_pool) for bundle in bundles_of(config)]
         finally:
             patience.cancel()
         self.services.voices = VoiceTable(models, config.voice.speaker, config.voice.language)
@@ -234,8 +233,7 @@ class Daemon:
         for pool in (services.pools.text, services.pools.audio, self._figures):
             pool.shutdown(cancel_futures=True, wait=False)
         ends = {model.path: model.engine.close for model in self._models()}
-        if self._text:
-            ends["the text worker"] = self._text.end
+        ends |= {"the text worker": self._text.end} if self._text else {}
         closing = {asyncio.ensure_future(in_thread("closing", end)): what for what, end in ends.items()}
         if closing:
             left_s = min(max(until - self._loop.time(), _CLOSE_S[0]), _CLOSE_S[1])
