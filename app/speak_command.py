@@ -131,6 +131,8 @@ def speak(
         _refuse("--now is about the loudspeaker; it does not go with -o FILE")
     if greedy and (temperature, top_k, top_p) != (None, None, None):
         _refuse("--greedy leaves nothing to sample: drop --temperature, --top-k and --top-p")
+    if output is not None and save_codes is not None and Path(output).resolve() == save_codes.resolve():
+        _refuse("-o and --save-codes name one file")
     if output == "-" and sys.stdout is not None and sys.stdout.isatty():
         _refuse("standard output is a terminal; redirect the sound, or give a file name")
 

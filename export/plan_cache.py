@@ -120,7 +120,7 @@ class PlanCache:
     def failure(self, name: str) -> str | None:
         """Why the last build of a plan of this name failed, if it did."""
         try:
-            return self.failure_file(name).read_text(encoding="utf-8")
+            return self.failure_file(name).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return None
 
@@ -157,7 +157,7 @@ class PlanCache:
     def _history(self) -> list[BuildRecord]:
         try:
             return msgspec.json.decode((self.folder / _HISTORY).read_bytes(), type=list[BuildRecord])
-        except (OSError, msgspec.DecodeError):
+        except (OSError, ValueError):  # also of what is no UTF-8
             return []
 
     def _clean(self) -> None:

@@ -188,6 +188,7 @@ def test_configurations_that_cannot_be_used(speak: Speak) -> None:
         ("--format", "wav"),
         ("-o", "a.wav", "--device", "x"),
         ("-o", "a.wav", "--greedy", "--top-k", "3"),
+        ("-o", "a.wav", "--save-codes", "./a.wav"),
     ],
 )
 def test_options_that_exclude_each_other(speak: Speak, arguments: tuple[str, ...]) -> None:

@@ -177,7 +177,11 @@ def test_a_closed_stdout_does_not_change_what_it_came_to(tmp_path: Path) -> None
     [
         ("[server]\nport = 99999\n", 2, "server.port"),
         ('[server]\nhost = "0.0.0.0"\nport = 0\n', 2, "token_file"),
-        ('[server]\nhost = "192.0.2.1"\nport = 0\nsocket = ""\n[security]\ntoken_file = "t"\n', 1, "cannot listen"),  # yet
+        (
+            '[server]\nhost = "192.0.2.1"\nport = 0\nsocket = ""\n[security]\ntoken_file = "t"\n',
+            1,
+            "cannot listen",
+        ),  # yet
         (f'[server]\nport = 0\nsocket = "/tmp/{"s" * 120}"\n', 2, "s': AF_UNIX path too long"),
         ('[server]\nport = 0\nsocket = "/proc/speakd.sock"\n', 2, "'/proc/speakd.sock'"),
         ('[voice]\nbundle = "nowhere"\n[server]\nport = 0\nsocket = ""\n', 1, "nowhere"),

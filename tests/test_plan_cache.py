@@ -157,9 +157,16 @@ def test_the_history_is_bounded_and_may_be_damaged(tmp_path: Path) -> None:
         cache.record(msgspec.structs.replace(RECORD, seconds=float(seconds)))
     kept = msgspec.json.decode((tmp_path / "builds.json").read_bytes(), type=list[BuildRecord])
     assert [one.seconds for one in kept] == [float(seconds) for seconds in range(68, 100)]
-    (tmp_path / "builds.json").write_bytes(b"{")
-    assert cache.expected_s(RECORD)[1]
+    for damaged in (b"{", b'["\xff"]'):
+        (tmp_path / "builds.json").write_bytes(damaged)
+        assert cache.expected_s(RECORD)[1]
     cache.record(RECORD)
+
+
+def test_a_failure_that_is_no_text_any_more_is_one_still(tmp_path: Path) -> None:
+    cache = PlanCache(tmp_path)
+    cache.failure_file("a").write_bytes(b"\xff")
+    assert cache.failure("a") == "\ufffd"
 
 
 def test_a_cache_that_cannot_be_made_is_named(tmp_path: Path) -> None:
