@@ -28,7 +28,7 @@ from engines.engine import EngineConfig, SpeechEngine
 from engines.errors import EngineBusyError
 from engines.timing import step_gaps_ms
 from engines.utterance import LiveUtterance
-from scripts.bench_tools import Value, close, machine, show
+from scripts.bench_tools import Value, close, machine, run, show
 
 DEFAULT_VOICE: Final = Path("engines/voices/default/bundle")
 TEXTS: Final = (
@@ -204,4 +204,4 @@ def _mean(values: list[float] | list[bool]) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

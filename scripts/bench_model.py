@@ -21,7 +21,7 @@ from typing import Final
 from engines.manifest import MANIFEST_NAME
 from export.exporter import export_checkpoint
 from scripts.bench_measure import read_bandwidth_gb_s
-from scripts.bench_tools import Value, close, machine, show
+from scripts.bench_tools import Value, close, machine, run, show
 from scripts.exporter_stamp import made_by_this_exporter, remove_what_others_made
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
@@ -111,4 +111,4 @@ def _child(python: str, module: str, *arguments: str) -> dict[str, Value]:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

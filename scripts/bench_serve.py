@@ -27,7 +27,7 @@ import numpy as np
 
 from app.promptness import be_prompt
 from app.threads import in_thread
-from scripts.bench_tools import Value, close, machine, show
+from scripts.bench_tools import Value, close, machine, run, show
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 _POLL_S: Final = 0.01
@@ -237,4 +237,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.config import load_config
-from scripts.bench_tools import Value, close, machine, show
+from scripts.bench_tools import Value, close, machine, run, show
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 _TEXT: Final = "Hello there, this is a test."
@@ -129,4 +129,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,11 +1,12 @@
-"""What every bench shows: a graph's bytes, the machine, tables, and the closing JSON line."""
+"""What every bench shows: a graph's bytes, the machine, tables, the closing JSON line, and what went wrong."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,11 +15,23 @@ import onnx
 from rich.console import Console
 from rich.table import Table
 
+from engines.errors import SpeechError
 from engines.manifest import Manifest
 
 STREAMED: Final = ("MatMul", "MatMulNBits")  # operators that read their whole weight at every run
 
 Value = float | int | str | None
+
+
+def run(main: Callable[[], None]) -> None:
+    """All of a bench: a wrong bundle, a full disk and Ctrl-C end it in one line."""
+    try:
+        main()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except (SpeechError, OSError) as error:
+        print(f"{Path(sys.argv[0]).stem}: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
 
 
 def frame_bytes(bundle: Path, manifest: Manifest, context_rows: int) -> int:

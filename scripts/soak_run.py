@@ -13,7 +13,7 @@ from dataclasses import asdict, fields
 from typing import Final
 
 from scripts.bench_serve import ROOT, daemon_process
-from scripts.bench_tools import Value, close, machine, show
+from scripts.bench_tools import Value, close, machine, run, show
 from scripts.soak_cycles import Vitals, cycles, killed, vitals
 
 _MEMORY_NOISE: Final = 1.05
@@ -60,4 +60,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -25,7 +25,7 @@ from engines.contract import End, Pcm
 from engines.engine import EngineConfig, SpeechEngine
 from engines.errors import EngineBusyError
 from engines.utterance import LiveUtterance
-from scripts.bench_tools import Value, close, machine, show
+from scripts.bench_tools import Value, close, machine, run, show
 from scripts.repertoire import DEFAULT_VOICE, KINDS, POSITIONS, SOON_S, Repertoire, said
 
 _LOOK_S: Final = 0.02  # between two looks of a listener
@@ -197,4 +197,4 @@ def _for(seconds: float) -> Callable[[], bool]:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -17,6 +17,7 @@ from app.front_end import TextFrontEnd
 from engines.contract import SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
 from engines.timing import Span, Work
+from scripts.bench_tools import run
 from scripts.trace_picture import picture
 
 DEFAULT_VOICE: Final = Path("engines/voices/default/bundle")
@@ -86,4 +87,4 @@ def events(spans: list[Span]) -> Iterator[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

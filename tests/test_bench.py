@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,24 @@ def test_a_bundle_is_found_from_where_the_bench_is_called(tiny_bundle: Path, mon
 
     monkeypatch.chdir(tiny_bundle.parent)
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("bench_engine", "--bundle", "nowhere"),
+        ("trace_run", "--bundle", "nowhere", "a.json"),
+        ("storm", "--bundle", "nowhere"),
+    ],
+)
+def test_a_bundle_that_is_not_there_is_told_in_one_line(arguments: tuple[str, ...]) -> None:
+    module, *rest = arguments
+    done = subprocess.run(
+        [sys.executable, "-m", f"scripts.{module}", *rest], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"{module}: nowhere is not a voice bundle")
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_daemon_that_does_not_start_says_why(tmp_path: Path) -> None:
