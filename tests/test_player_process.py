@@ -109,9 +109,9 @@ def test_a_player_that_answers_may_be_silent_for_as_long_as_it_likes(
     """It waits for text, or for its place among other programs."""
     monkeypatch.setattr(player_process, "_ASK_S", 0.01)
     begun = len(pack(Play(number=1, sample_rate_hz=24000, now=False)))
-    answers = (
-        f"head -c {begun} >/dev/null; while head -c {len(pack(Look()))} >/dev/null; do cat '{tmp_path}/present'; done"
-    )
+    look = len(pack(Look()))
+    asked_again = f'[ "$(head -c {look} | wc -c)" -eq {look} ]'  # it ends with what it answers
+    answers = f"head -c {begun} >/dev/null; while {asked_again}; do cat '{tmp_path}/present'; done"
 
     async def scenario() -> None:
         heard, asked = list[Sounding | Taken | Ended](), list[ToPlayer]()
