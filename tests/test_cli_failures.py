@@ -94,11 +94,6 @@ def test_unknown_names_are_answered_with_the_known(speak: Speak) -> None:
     assert list(speak.folder.glob("a.wav*")) == []
 
 
-def test_an_instruction_to_a_voice_that_takes_none_is_refused_as_the_daemon_refuses_it(speak: Speak) -> None:
-    says(speak("-o", "a.wav", "--instruct", "Whisper.", *FRAMES, "Hi."), "takes no --instruct")
-    assert list(speak.folder.glob("a.wav*")) == []
-
-
 def test_places_that_cannot_be_written(speak: Speak) -> None:
     says(speak("-o", "no/a.wav", "Hi."), "cannot write 'no/a.wav'", "no directory")
     says(speak("-o", ".", "--format", "wav", "Hi."), "it is a directory")
