@@ -67,6 +67,8 @@ class _Run:
         """The whole run."""
         wishes, config = self._wishes, self._config
         info = voice_info(wishes.bundle)
+        if wishes.instruct and not info.takes_instruct:  # as the official package does, but not in silence
+            print("speak: this voice takes no --instruct; it speaks without", file=sys.stderr)
         codes_file = CodesFile(wishes.save_codes) if wishes.save_codes else None
         text = BoundedExecutor("text", workers=config.text.workers, max_waiting=config.text.max_waiting)
         audio = BoundedExecutor("audio", workers=config.audio.workers, max_waiting=config.audio.max_waiting)

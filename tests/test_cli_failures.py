@@ -190,6 +190,11 @@ def test_options_that_exclude_each_other(speak: Speak, arguments: tuple[str, ...
     says(speak(*arguments, "Hi."), code=2)
 
 
+def test_an_instruction_to_a_voice_that_takes_none_is_left_out_aloud(speak: Speak) -> None:
+    says(speak("-o", "a.wav", "--instruct", "Whisper.", *FRAMES, "Hi."), "takes no --instruct", code=0)
+    assert (speak.folder / "a.wav").exists()
+
+
 def test_an_unknown_option_is_a_wrong_command_line(speak: Speak) -> None:
     done = speak("--loud", "Hi.")
     assert done.returncode == 2
