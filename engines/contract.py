@@ -8,6 +8,7 @@ The engine itself is `engines.engine.SpeechEngine`; `app` opens it, and otherwis
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
@@ -143,20 +144,12 @@ class PcmReader(Protocol):
         """Like `read`, but None where it would wait."""
         ...
 
-    def on_readable(self, listener: ReadableListener | None) -> None:
+    def on_readable(self, listener: Callable[[], None] | None) -> None:
         """Call `listener` (from an engine thread; it must not block) whenever samples or the end have come."""
         ...
 
     def statistics(self) -> RingStatistics:
         """A snapshot."""
-        ...
-
-
-class ReadableListener(Protocol):
-    """A callback without arguments."""
-
-    def __call__(self) -> None:
-        """Something can be read."""
         ...
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engines.contract import ReadableListener, RingStatistics
+from engines.contract import RingStatistics
 from engines.errors import RingClosedError, SpeechError
 
 _log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class Ring:
         self._writable = True
         self._closed = False
         self._error: SpeechError | None = None
-        self._readable_listener: ReadableListener | None = None
+        self._readable_listener: Callable[[], None] | None = None
         self._writable_listener: Callable[[], None] | None = None
 
     # -- the writing end ------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ class Ring:
             self._readable.notify_all()
         self._tell_reader()
 
-    def on_readable(self, listener: ReadableListener | None) -> None:
+    def on_readable(self, listener: Callable[[], None] | None) -> None:
         """Call `listener` whenever items or the end have come, and once now if there is something already.
 
         It is called by whoever writes, closes or cancels (now: by the caller), and must not block.
