@@ -115,7 +115,7 @@ class CodecLoop:
         self._scheduler.leave(utterance)
         self._slot_free()
         if stop.runaway:
-            self._tally.ended()
+            self._tally.ended += 1
         if utterance.progress.heard_from is not None:
             done = utterance.progress
             started = utterance.ready_at + (done.first_audio_ms or 0.0) / 1000.0

@@ -172,7 +172,7 @@ class SpeechEngine:
 
     def statistics(self) -> EngineStatistics:
         """A snapshot."""
-        costs, runaways = self._costs.snapshot(), self._tally.counts()
+        costs = self._costs.snapshot()
         seated = [utterance for _, utterance in self._scheduler.seated()]
         return EngineStatistics(
             slots=self._config.slots,
@@ -184,8 +184,8 @@ class SpeechEngine:
             busy_s=max(self._talker_worker.busy_s, self._codec_worker.busy_s),
             failure=self._failure,
             real_time_streams=self._held(seated),
-            runaways_retried=runaways.retried,
-            runaways_ended=runaways.ended,
+            runaways_retried=self._tally.retried,
+            runaways_ended=self._tally.ended,
             runs_on=self.sentence,
         )
 

@@ -15,7 +15,6 @@ half of it is.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import Final
 
@@ -93,34 +92,11 @@ def _audible(pcm: Pcm) -> bool:
     return bool(pcm.max(initial=0.0) >= _AUDIBLE or pcm.min(initial=0.0) <= -_AUDIBLE)
 
 
-@dataclass(frozen=True, slots=True)
-class RunawayCounts:
-    """What became of runaways since the engine began."""
+@dataclass(slots=True)
+class RunawayTally:
+    """What became of runaways since the engine began; each field has one writer."""
 
     retried: int = 0
-    """Utterances tried once more."""
+    """Utterances tried once more, by the talker's thread."""
     ended: int = 0
-    """Utterances ended."""
-
-
-class RunawayTally:
-    """Counts them, from any thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._counts = RunawayCounts()
-
-    def retried(self) -> None:
-        """One more try."""
-        with self._lock:
-            self._counts = RunawayCounts(self._counts.retried + 1, self._counts.ended)
-
-    def ended(self) -> None:
-        """One more end."""
-        with self._lock:
-            self._counts = RunawayCounts(self._counts.retried, self._counts.ended + 1)
-
-    def counts(self) -> RunawayCounts:
-        """A snapshot."""
-        with self._lock:
-            return self._counts
+    """Utterances ended, by the codec's."""

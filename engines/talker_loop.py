@@ -95,7 +95,7 @@ class TalkerLoop:
                 self._drain()
                 if utterance.begin_again():
                     self._turns[slot] = self._begin(slot, utterance)  # what could be built once can be built again
-                    self._tally.retried()
+                    self._tally.retried += 1
 
     def _seat(self) -> bool:
         """Give free slots to those who have text; whether there were any. Some leave at once, so look again after."""
