@@ -9,7 +9,6 @@ clocks, threads, models.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Final
 
@@ -17,15 +16,6 @@ from engines.chunk_policy import Costs
 
 PATIENCE_MS: Final = 500.0
 """How long a fast stream can do without a frame beyond what makes a real-time stream comfortable."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A stream that could have its next frame now."""
-
-    slot: int
-    ahead_ms: float
-    """Sound made and not yet played; a stream that has not sounded yet is not ahead at all."""
 
 
 def in_hand_ms(made_ms: float, heard_from: float | None, now: float) -> float:
@@ -36,29 +26,16 @@ def in_hand_ms(made_ms: float, heard_from: float | None, now: float) -> float:
     return 0.0 if heard_from is None else made_ms - 1000.0 * (now - heard_from)
 
 
-def ahead_of_listener_ms(
-    made_ms: float, heard_from: float | None, now: float, *, realtime: bool, last_at: float, comfortable_ms: float
-) -> float:
-    """How far a stream is ahead of its listener (`in_hand_ms`).
-
-    `last_at`: when it last got something, seconds of the same clock. A fast stream counts as comfortable, and less so
-    the longer it has had nothing.
-    """
-    if not realtime:
-        return comfortable_ms + PATIENCE_MS - 1000.0 * (now - last_at)
-    return in_hand_ms(made_ms, heard_from, now)
-
-
-def who_steps(candidates: Sequence[Candidate], comfortable_ms: float) -> list[int]:
-    """The slots to step, ascending, of `candidates`, who are in the order of their slots.
+def who_steps(ahead_ms: Mapping[int, float], comfortable_ms: float) -> list[int]:
+    """The slots to step, ascending, of streams that could have a frame now: how far each is ahead, by ascending slot.
 
     All of them where nobody needs a frame more than another. Otherwise those who are less than `comfortable_ms` ahead,
     and whoever sits between them: a step runs that part of the memory in any case.
     """
-    hungry = [candidate.slot for candidate in candidates if candidate.ahead_ms < comfortable_ms]
+    hungry = [slot for slot, ms in ahead_ms.items() if ms < comfortable_ms]
     if not hungry:
-        return [candidate.slot for candidate in candidates]
-    return [candidate.slot for candidate in candidates if hungry[0] <= candidate.slot <= hungry[-1]]
+        return list(ahead_ms)
+    return [slot for slot in ahead_ms if hungry[0] <= slot <= hungry[-1]]
 
 
 def slack_ms(ahead_ms: Mapping[int, float], costs: Costs, *, batching: bool) -> float:

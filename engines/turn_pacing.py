@@ -11,7 +11,7 @@ from typing import Final
 
 from engines.admission import step_ms
 from engines.costs import CostModel
-from engines.pacing import Candidate, ahead_of_listener_ms, slack_ms, who_steps
+from engines.pacing import PATIENCE_MS, in_hand_ms, slack_ms, who_steps
 from engines.turn import Turn
 
 _MOST_DELAYS: Final = 8  # ticks that a prompt waits for those who speak to get ahead
@@ -32,8 +32,8 @@ class TurnPacing:
 
     def steps(self, able: Sequence[Turn], now: float) -> list[Turn]:
         """Those of the able, who are in the order of their slots, who step now; `now`: seconds."""
-        candidates = [Candidate(turn.slot, self._ahead_ms(turn, now)) for turn in able]
-        chosen = set(who_steps(candidates, self._comfortable_ms))
+        ahead_ms = {turn.slot: self._ahead_ms(turn, now) for turn in able}
+        chosen = set(who_steps(ahead_ms, self._comfortable_ms))
         return [turn for turn in able if turn.slot in chosen]
 
     def prompt_fits(self, rows: int, turns: Iterable[Turn], now: float, *, first: bool) -> bool:
@@ -63,13 +63,12 @@ class TurnPacing:
         return slack_ms(ahead_ms, self._costs.snapshot(), batching=self._batching) - ran_ms - self._margin_ms
 
     def _ahead_ms(self, turn: Turn, now: float) -> float:
-        """Sound that a turn has made and its listener not heard; whose first is being decoded is heard from now."""
+        """Sound that a turn has made and its listener not heard; whose first is being decoded is heard from now.
+
+        Where nobody listens in real time, it counts as comfortable, and less so the longer it has had no frame.
+        """
         progress = turn.utterance.progress
-        return ahead_of_listener_ms(
-            progress.frames * self._frame_ms,
-            now if progress.heard_from is None else progress.heard_from,
-            now,
-            realtime=turn.utterance.realtime,
-            last_at=progress.frame_at,
-            comfortable_ms=self._comfortable_ms,
-        )
+        if not turn.utterance.realtime:
+            return self._comfortable_ms + PATIENCE_MS - 1000.0 * (now - progress.frame_at)
+        heard_from = now if progress.heard_from is None else progress.heard_from
+        return in_hand_ms(progress.frames * self._frame_ms, heard_from, now)

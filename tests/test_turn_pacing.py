@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 
 from engines.costs import CostModel
+from engines.pacing import PATIENCE_MS
 from engines.turn import Turn
 from engines.turn_pacing import TurnPacing
 from engines.utterance import Progress
@@ -78,3 +79,10 @@ def test_who_has_sound_enough_rests_while_another_has_not() -> None:
     assert pacing().steps([short, ahead, file], NOW) == [short]
     assert pacing().steps([ahead, file], NOW) == [ahead, file]
     assert pacing().steps([ahead, file], NOW + 0.6) == [file], "who was forgotten for half a second is needed most"
+
+
+def test_a_fast_stream_is_not_forgotten() -> None:
+    short, file = turn(0, 1), turn(1, 0, realtime=False)
+    assert pacing().steps([short, file], NOW) == [short]
+    assert pacing().steps([short, file], NOW + PATIENCE_MS / 1000.0) == [short]
+    assert pacing().steps([short, file], NOW + PATIENCE_MS / 1000.0 + 0.001) == [short, file]
