@@ -65,20 +65,8 @@ class Caches:
                 row, self._heads, self._tensors, stream,
             )  # fmt: skip
 
-    def keep_piece(self, slot: int, start: int, rows: int, stream: Stream) -> None:
-        """Bring the rows of a run of one slot to their place."""
-        self._keep(slot, 1, start, rows, stream)
-
-    def keep_all(self, many: int, start: int, rows: int, stream: Stream) -> None:
-        """Bring the rows of a run of the first `many` slots, which stand at the same position, to their place."""
-        self._keep(0, many, start, rows, stream)
-
-    def forget(self, slot: int, stream: Stream) -> None:
-        """Clear a slot's rows, of all layers at once."""
-        pitch = self._slots * self._slot_bytes
-        self._cuda.clear_rows(self._at(0, slot), pitch, self._slot_bytes, self._tensors, stream)
-
-    def _keep(self, slot: int, many: int, start: int, rows: int, stream: Stream) -> None:
+    def keep_rows(self, slot: int, many: int, start: int, rows: int, stream: Stream) -> None:
+        """Bring the rows of a run of `many` slots from `slot` on, all at the same position, to their place."""
         if self._fresh is None:
             return
         width = rows * self._row_bytes
@@ -87,6 +75,11 @@ class Caches:
                 self._at(index, slot) + start * self._row_bytes, self._rows * self._row_bytes,
                 self._fresh.address + index * self._step, width, width, many * self._heads, stream,
             )  # fmt: skip
+
+    def forget(self, slot: int, stream: Stream) -> None:
+        """Clear a slot's rows, of all layers at once."""
+        pitch = self._slots * self._slot_bytes
+        self._cuda.clear_rows(self._at(0, slot), pitch, self._slot_bytes, self._tensors, stream)
 
     def _at(self, index: int, slot: int) -> int:
         return self._memory.address + (index * self._slots + slot) * self._slot_bytes

@@ -95,17 +95,6 @@ class FrameInstance:
 
 
 @dataclass(frozen=True, slots=True)
-class Unrolled:
-    """One engine, all of whose addresses are set."""
-
-    context: Context
-
-    def enqueue(self, stream: Stream) -> None:
-        """Put it on the stream."""
-        self.context.enqueue(stream)
-
-
-@dataclass(frozen=True, slots=True)
 class _Pass:
     """One run of the predictor's engine."""
 
@@ -134,17 +123,17 @@ class Stepped:
         for each in self.passes:
             each.context.bind(each.addresses)
             each.context.enqueue(stream)
-            self.caches.keep_all(self.bucket, each.start, each.rows, stream)
+            self.caches.keep_rows(0, self.bucket, each.start, each.rows, stream)
 
 
 def unrolled(
     frame: Engine, scratch: int, stream: Stream, talker: Caches, instance: FrameInstance, bucket: int
-) -> Unrolled:
-    """The body of an instance for so many slots."""
+) -> Context:
+    """The body of an instance for so many slots: one engine, all of whose addresses are set."""
     context = frame.context(scratch, {"B": bucket}, stream)
     results = {FrameOutputs.CODES: instance.codes_address, FrameOutputs.NEXT_CODEC_ROW: instance.rows_out.address}
     context.bind(instance.addresses | talker.addresses() | results)
-    return Unrolled(context)
+    return context
 
 
 class SteppedFrames:

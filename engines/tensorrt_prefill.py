@@ -61,6 +61,6 @@ class PromptPieces:
             self._rows[slot] = rows
         self._inputs.send(self._stream)
         context.enqueue(self._stream)
-        self._caches.keep_piece(slot, start, rows, self._stream)
+        self._caches.keep_rows(slot, 1, start, rows, self._stream)
         self._cuda.record(self._done, self._stream)
         self._cuda.synchronize(self._done)
