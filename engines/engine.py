@@ -60,58 +60,18 @@ class SpeechEngine:
 
         The threads start with the first utterance.
         """
-        manifest = bundle.manifest
         self._bundle, self._config, self._clock = bundle, config, clock
         self._stages: Stages | None = stages
         self._positions = stages.talker.positions
         self.sentence, self.falls_back = stages.sentence, stages.falls_back
         """What people should be told about the device at the start, and whether as a warning."""
         self._prompts = PromptBuilder(bundle)
-        self._costs = CostModel(manifest.frame.frame_ms, clock)
+        self._costs = CostModel(bundle.manifest.frame.frame_ms, clock)
         self._scheduler = Scheduler(config.slots, config.max_waiting, self._held if config.admission else None)
         self._tally, self._timeline, self._numbers = RunawayTally(), Timeline(), itertools.count()
-        pacing = TurnPacing(
-            self._costs,
-            manifest.frame.frame_ms,
-            comfortable_ms=1000.0 * config.comfortable_s,
-            margin_ms=config.underrun_margin_ms,
-            batching=config.codec_batching,
-        )
-        talker_loop = TalkerLoop(
-            bundle,
-            stages.talker,
-            self._scheduler,
-            self._costs,
-            pacing,
-            loop_frames=round(1000.0 * config.runaway_loop_s / manifest.frame.frame_ms),
-            timeline=self._timeline,
-            tally=self._tally,
-            frames_ready=self._ring_codec,
-            clock=clock,
-            ahead=stages.ahead,
-        )
-        policy = CodecPolicy(
-            call_ms=config.codec_call_ms,
-            margin_ms=config.underrun_margin_ms,
-            batching=config.codec_batching,
-            overlap=config.async_chunks,
-            adaptive=config.adaptive_chunks,
-            silence_samples=round(config.runaway_silence_s * manifest.frame.sample_rate_hz),
-        )
-        codec_loop = CodecLoop(
-            manifest.frame,
-            stages.codec,
-            self._scheduler,
-            self._costs,
-            policy=policy,
-            timeline=self._timeline,
-            tally=self._tally,
-            slot_free=self._ring_talker,
-            clock=clock,
-        )
-        self._loops: list[TalkerLoop | CodecLoop] = [talker_loop, codec_loop]
         self._talker_worker = Worker("talker", partial(self._tick, 0), self._fail)
         self._codec_worker = Worker("codec", partial(self._tick, 1), self._fail)
+        self._loops: list[TalkerLoop | CodecLoop] = [self._talker_loop(stages), self._codec_loop(stages)]
         self._failure: str | None = None
 
     @classmethod
@@ -230,6 +190,51 @@ class SpeechEngine:
 
     # -- inside -----------------------------------------------------------------------------------------------------
 
+    def _talker_loop(self, stages: Stages) -> TalkerLoop:
+        config, frame_ms = self._config, self._bundle.manifest.frame.frame_ms
+        pacing = TurnPacing(
+            self._costs,
+            frame_ms,
+            comfortable_ms=1000.0 * config.comfortable_s,
+            margin_ms=config.underrun_margin_ms,
+            batching=config.codec_batching,
+        )
+        return TalkerLoop(
+            self._bundle,
+            stages.talker,
+            self._scheduler,
+            self._costs,
+            pacing,
+            loop_frames=round(1000.0 * config.runaway_loop_s / frame_ms),
+            timeline=self._timeline,
+            tally=self._tally,
+            frames_ready=self._codec_worker.ring,
+            clock=self._clock,
+            ahead=stages.ahead,
+        )
+
+    def _codec_loop(self, stages: Stages) -> CodecLoop:
+        config, frame = self._config, self._bundle.manifest.frame
+        policy = CodecPolicy(
+            call_ms=config.codec_call_ms,
+            margin_ms=config.underrun_margin_ms,
+            batching=config.codec_batching,
+            overlap=config.async_chunks,
+            adaptive=config.adaptive_chunks,
+            silence_samples=round(config.runaway_silence_s * frame.sample_rate_hz),
+        )
+        return CodecLoop(
+            frame,
+            stages.codec,
+            self._scheduler,
+            self._costs,
+            policy=policy,
+            timeline=self._timeline,
+            tally=self._tally,
+            slot_free=self._talker_worker.ring,
+            clock=self._clock,
+        )
+
     def _tick(self, loop: int) -> float | None:
         """Workers hold no loop themselves, so that the stages in it go with `close`."""
         return self._loops[loop].tick()
@@ -259,7 +264,7 @@ class SpeechEngine:
         if not self._config.async_chunks:  # all of it must be there before any of it is decoded
             most = self._positions + 1
         ring = Ring(most, (self._bundle.manifest.frame.codebooks,), "i4")
-        ring.on_writable(self._ring_talker)
+        ring.on_writable(self._talker_worker.ring)
         return ring
 
     def _pcm_ring(self) -> Ring:
@@ -267,14 +272,8 @@ class SpeechEngine:
         block = self._config.codec_chunk_frames * frame.samples_per_frame
         ahead = max(round(self._config.pcm_ring_s * frame.sample_rate_hz), 1)
         ring = Ring(ahead + block, high=ahead)  # below the high mark a whole block always fits
-        ring.on_writable(self._ring_codec)
+        ring.on_writable(self._codec_worker.ring)
         return ring
-
-    def _ring_talker(self) -> None:
-        self._talker_worker.ring()
-
-    def _ring_codec(self) -> None:
-        self._codec_worker.ring()
 
     def _begin(self) -> None:
         self._talker_worker.start()
