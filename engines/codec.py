@@ -17,6 +17,7 @@ import numpy.typing as npt
 from engines.contract import Pcm
 from engines.manifest import CodecInputs, CodecOutputs, Manifest
 from engines.runner import Binding, Place, Runner
+from engines.stages import check_call
 
 _MOST_BINDINGS: Final = 512
 """Kept at once; another is made in a fraction of a millisecond."""
@@ -63,10 +64,7 @@ class Codec:
         until the next call. Raises `ValueError` for too many frames or slots, `DeviceError` when the run fails.
         """
         many, frames, books = codes.shape
-        if not 1 <= frames <= self.most_frames:
-            raise ValueError(f"the codec takes 1 to {self.most_frames} frames at once, not {frames}")
-        if not 0 <= low < low + many <= self.slots:
-            raise ValueError(f"there are {self.slots} slots, not {low} to {low + many - 1}")
+        check_call(self, low, many, frames)
         self._codes.host[: many * frames] = codes.reshape(many * frames, books)
         binding = self._bindings.get((low, low + many, frames)) or self._bind(low, low + many, frames)
         binding.run()

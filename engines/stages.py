@@ -140,6 +140,14 @@ def write_sampling(arrays: Mapping[str, npt.NDArray[Any]], slot: int, sampling: 
         arrays[FrameInputs.TOP_P][slot, stage] = numbers.top_p
 
 
+def check_call(codec: CodecStage, low: int, many: int, frames: int) -> None:
+    """Raise `ValueError` when a call of so many frames of each of so many slots, from `low` on, does not fit."""
+    if not 1 <= frames <= codec.most_frames:
+        raise ValueError(f"the codec takes 1 to {codec.most_frames} frames at once, not {frames}")
+    if not 0 <= low < low + many <= codec.slots:
+        raise ValueError(f"there are {codec.slots} slots, not {low} to {low + many - 1}")
+
+
 def check_piece(talker: TalkerStage, slot: int, rows: int) -> None:
     """Raise `ValueError` when a piece of so many rows does not fit into a slot."""
     left = talker.positions - talker.length(slot)

@@ -24,6 +24,7 @@ from engines.cuda_memory import SharedBlock, Want
 from engines.graph_names import CodecInputs, CodecOutputs
 from engines.manifest import Manifest
 from engines.plan_set import PlanGraph, PlanSet, buckets, plan_slots
+from engines.stages import check_call
 from engines.tensorrt_contract import Context, Engine, profile_of
 from engines.tensorrt_history import CODE_BYTES, CodeHistory
 from engines.tensorrt_memory import Memory
@@ -105,10 +106,7 @@ class TensorRtCodec:
         or slots, `DeviceError` when the run fails.
         """
         many, frames, _ = codes.shape
-        if not 1 <= frames <= self.most_frames:
-            raise ValueError(f"the codec takes 1 to {self.most_frames} frames at once, not {frames}")
-        if not 0 <= low < low + many <= self.slots:
-            raise ValueError(f"there are {self.slots} slots, not {low} to {low + many - 1}")
+        check_call(self, low, many, frames)
         bucket = plan_slots(low + many)
         self._inputs.arrays[CodecInputs.POSITION][:] = self._frames_seen
         if self._history is None:
