@@ -1,7 +1,7 @@
 """The streaming codec on TensorRT.
 
 Purpose: what `engines.codec` does, on a stream of lower priority than the talker's: frames of codes come from where the
-talker left them on the device, or from the host; samples go to pinned memory; one event is waited for. Knows: the codec
+talker left them on the device; samples go to pinned memory; one event is waited for. Knows: the codec
 graph's inputs and outputs, each slot's states. Does not know: when to call, threads.
 
 A run has as many slots, from the first on, as reach the highest that is decoded (`plan_slots`). An engine must
@@ -55,13 +55,13 @@ class TensorRtCodec:
         engine: Engine,
         memory: Memory,
         scratch: int,
-        history: CodeHistory | None,
+        history: CodeHistory,
         *,
         slots: int,
         most_frames: int,
         recorded: bool,
     ) -> None:
-        """Bind and record. `history`: where the talker leaves the codes; None: they come with each call.
+        """Bind and record. `history`: where the talker leaves the codes.
 
         Raises `PlanError` when the engine does not fit, `DeviceError` when the device fails.
         """
@@ -71,17 +71,11 @@ class TensorRtCodec:
         self._samples_per_frame = manifest.frame.samples_per_frame
         self._names = [state.name for state in manifest.codec.states]
         many = about.sizes.slots * about.sizes.codec_chunk_frames
-        self._inputs = SharedBlock(
-            cuda,
-            {
-                CodecInputs.POSITION: Want((about.sizes.slots,), np.int64),
-                CodecInputs.CODES: Want((many if history is None else 0, self._books), np.int64),
-            },
-        )
+        self._inputs = SharedBlock(cuda, {CodecInputs.POSITION: Want((about.sizes.slots,), np.int64)})
         self._pcm = SharedBlock(cuda, {CodecOutputs.PCM: Want((many * self._samples_per_frame,), np.float32)})
         self._frames_seen = np.zeros(about.sizes.slots, dtype=np.int64)
         self._done = cuda.event()
-        self._codes = self._inputs.addresses[CodecInputs.CODES] if history is None else memory[_CODES].address
+        self._codes = memory[_CODES].address
         self._open(about, engine, scratch)
         recorder = Recorder(cuda, stream, "the codec", recorded=recorded)
         pairs = [(low, high) for low in range(slots) for high in range(low + 1, slots + 1)]
@@ -101,7 +95,7 @@ class TensorRtCodec:
     def decode_many(self, low: int, codes: npt.NDArray[np.integer]) -> Pcm:
         """Decode the next frames of the streams in slots `low`, `low` + 1, ..., codes [slots, frames, codebooks].
 
-        With a history only the shape of `codes` counts: the frames are those that follow the last ones decoded. Returns
+        Only the shape of `codes` counts: the frames are those of the history that follow the last ones decoded. Returns
         samples [slots, frames * samples_per_frame], valid until the next call. Raises `ValueError` for too many frames
         or slots, `DeviceError` when the run fails.
         """
@@ -109,14 +103,10 @@ class TensorRtCodec:
         check_call(self, low, many, frames)
         bucket = plan_slots(low + many)
         self._inputs.arrays[CodecInputs.POSITION][:] = self._frames_seen
-        if self._history is None:
-            rows = self._inputs.arrays[CodecInputs.CODES][: bucket * frames]
-            rows.reshape(bucket, frames, -1)[low : low + many] = codes
         self._inputs.send(self._stream)
-        if self._history is not None:
-            for slot in range(low, low + many):
-                to = self._codes + slot * frames * self._books * CODE_BYTES
-                self._history.fetch(slot, int(self._frames_seen[slot]), frames, to, self._stream)
+        for slot in range(low, low + many):
+            to = self._codes + slot * frames * self._books * CODE_BYTES
+            self._history.fetch(slot, int(self._frames_seen[slot]), frames, to, self._stream)
         self._context(bucket, frames).enqueue(self._stream)
         self._keep[low, low + many]()
         self._frames_seen[low : low + many] += frames
