@@ -78,25 +78,30 @@ class CodecLoop:
             for stream in streams
             if stream not in ended and (wait_ms := self._wait_ms(stream, loaded, slowest, now)) is not None
         }
-        due = [self._streams[slot] for slot, wait_ms in waits_ms.items() if wait_ms == 0.0]
-        if due:
-            urgent = min(due, key=lambda stream: stream.urgency_ms(now))
-            in_hand_ms = {
-                stream.slot: in_hand
-                for stream in streams
-                if stream.hungry and ((in_hand := stream.in_hand_ms(now)) > 0.0 or waits_ms.get(stream.slot) == 0.0)
-            }
-            round_ = Round(costs, self._policy, waits_ms, in_hand_ms, self._available)
-            room_ms = round_.slack_ms - self._policy.margin_ms
-            if not urgent.hungry and room_ms < costs.codec_ms(1):  # who begins, or has time, does not break the others
-                due = [stream for stream in due if stream.hungry]
-                if not due and urgent.patient(now):
-                    return _PAUSE_MS / 1000.0
-                urgent = min(due or [urgent], key=lambda stream: stream.urgency_ms(now))
-            self._decode(*self._block(urgent, round_, now))
-        if due or ended:
+        if 0.0 in waits_ms.values():
+            return self._serve(streams, waits_ms, costs, now)
+        if ended:
             return 0.0
         return min(waits_ms.values()) / 1000.0 if waits_ms else None
+
+    def _serve(self, streams: list[CodecStream], waits_ms: dict[int, float], costs: Costs, now: float) -> float:
+        """Decode the block that is needed first, of those that are due; returns as `tick` does."""
+        due = [self._streams[slot] for slot, wait_ms in waits_ms.items() if wait_ms == 0.0]
+        urgent = min(due, key=lambda stream: stream.urgency_ms(now))
+        in_hand_ms = {
+            stream.slot: in_hand
+            for stream in streams
+            if stream.hungry and ((in_hand := stream.in_hand_ms(now)) > 0.0 or waits_ms.get(stream.slot) == 0.0)
+        }
+        round_ = Round(costs, self._policy, waits_ms, in_hand_ms, self._available)
+        room_ms = round_.slack_ms - self._policy.margin_ms
+        if not urgent.hungry and room_ms < costs.codec_ms(1):  # who begins, or has time, does not break the others
+            hungry = [stream for stream in due if stream.hungry]
+            if not hungry and urgent.patient(now):
+                return _PAUSE_MS / 1000.0
+            urgent = min(hungry or [urgent], key=lambda stream: stream.urgency_ms(now))
+        self._decode(*self._block(urgent, round_, now))
+        return 0.0
 
     def _stream(self, slot: int, utterance: LiveUtterance) -> CodecStream:
         """The slot's stream; a new utterance in it starts from silence."""
