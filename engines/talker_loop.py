@@ -74,6 +74,7 @@ class TalkerLoop:
         """Do one piece and one step; returns 0 when there is more to do, None when it must wait for the bell."""
         began, landings = self._clock(), self._landings
         self._let_go()
+        self._begin_lost_ones_again()
         seated = self._seat()
         prefilled = self._prefill()
         stepped = self._step()
@@ -90,6 +91,8 @@ class TalkerLoop:
         for turn in list(self._turns.values()):
             if stop := turn.utterance.stopping:
                 self._end(turn, stop)
+
+    def _begin_lost_ones_again(self) -> None:
         for slot, utterance in self._scheduler.seated():
             if utterance.again:
                 self._drain()
@@ -103,24 +106,25 @@ class TalkerLoop:
         if admitted:
             self._drain()
         for slot, utterance in admitted:
-            stop = Stop(End.END)
-            try:
-                if not utterance.empty:
-                    self._note_wait(slot, utterance)
-                    self._turns[slot] = self._begin(slot, utterance)
-                    continue
-            except DeviceLostError:
-                raise
-            except Exception as error:
-                stop = Stop(End.ERROR, f"the prompt could not be made: {error}")
-            self._scheduler.leave(utterance)
-            utterance.finish(stop)
+            if stop := self._take_seat(slot, utterance):
+                self._scheduler.leave(utterance)
+                utterance.finish(stop)
         return bool(admitted)
 
-    def _note_wait(self, slot: int, utterance: LiveUtterance) -> None:
+    def _take_seat(self, slot: int, utterance: LiveUtterance) -> Stop | None:
+        """Begin its turn; or how it ends at once."""
+        if utterance.empty:
+            return Stop(End.END)
         now = self._clock()
         utterance.progress.waited_ms = 1000.0 * (now - utterance.ready_at)
         self._timeline.add(Work.WAIT, utterance.ready_at, now, (slot,), 0, utterance.number)
+        try:
+            self._turns[slot] = self._begin(slot, utterance)
+        except DeviceLostError:
+            raise
+        except Exception as error:
+            return Stop(End.ERROR, f"the prompt could not be made: {error}")
+        return None
 
     def _begin(self, slot: int, utterance: LiveUtterance) -> Turn:
         """Lay out the prompt and make the slot ready."""
@@ -188,14 +192,13 @@ class TalkerLoop:
 
     def _step(self) -> bool:
         """Launch one frame of everyone who can go on, and land the one before, or this one; whether there was any."""
-        before, self._flight = self._flight, self._launch()
+        before, launched = self._flight, self._launch()
+        self._flight = launched
         if before is not None:
             self._land(before)
-        landed = before
         if not self._ahead:
-            landed = self._flight
             self._drain()
-        return landed is not None or self._flight is not None
+        return before is not None or launched is not None
 
     def _launch(self) -> Flight | None:
         able = [turn for _, turn in sorted(self._turns.items()) if self._can_step(turn)]
