@@ -41,9 +41,8 @@ class DeviceFacts:
 def device_facts(bundle: Path, config: EngineConfig) -> DeviceFacts:
     """Ask everybody. Raises `BundleError` where the bundle cannot be used at all. Opens no engine."""
     backend = choose_backend(open_bundle(bundle, verify=False), config)
-    hashed = bundle_hash(bundle)
-    mine = [plan for plan in plans(plan_cache(config.plans)) if plan.about.key.bundle == hashed]
-    return DeviceFacts(backend.name.value, backend.sentence, versions(), tuple(_plan(plan) for plan in mine))
+    mine = plans(plan_cache(config.plans), bundle_hash(bundle))
+    return DeviceFacts(backend.name.value, backend.sentence, versions(), tuple(map(_plan, mine)))
 
 
 def versions() -> dict[str, str]:

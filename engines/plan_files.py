@@ -98,13 +98,15 @@ def write_plan_set(folder: Path, plan: PlanSet) -> None:
     write_record(folder / PLAN_NAME, plan)
 
 
-def plans(cache: Path) -> Iterator[Plan]:
-    """Every plan of a cache that can be read, by name; what cannot be is left out."""
+def plans(cache: Path, bundle: str | None = None) -> Iterator[Plan]:
+    """Every plan of a cache that can be read, or those of one bundle (`bundle_hash`), by name."""
     for folder in _folders(cache):
         try:
-            yield Plan(folder, read_plan_set(folder))
+            about = read_plan_set(folder)
         except PlanError:
             continue
+        if bundle in {None, about.key.bundle}:
+            yield Plan(folder, about)
 
 
 def plans_of_older_programs(cache: Path) -> Iterator[Path]:
@@ -120,8 +122,8 @@ def _folders(cache: Path) -> list[Path]:
 
 
 def plans_of(cache: Path, bundle: str) -> list[Plan]:
-    """Every plan of a bundle (`bundle_hash`), whether or not it serves here. Raises `PlanError` where there is none."""
-    found = [plan for plan in plans(cache) if plan.about.key.bundle == bundle]
+    """Every plan of a bundle, whether or not it serves here. Raises `PlanError` where there is none."""
+    found = list(plans(cache, bundle))
     if not found:
         raise PlanError(f"there is no TensorRT plan for this bundle in {cache}; {REMEDY}")
     return found

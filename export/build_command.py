@@ -233,8 +233,7 @@ def time_left(state: BuildState) -> str:
 
 def show_plans(cache: Path, console: Console, bundle: Path | None = None) -> None:
     """A table of the plans of a cache, all or those of one bundle. Raises `PlanError` for no bundle."""
-    wanted = None if bundle is None else bundle_hash(bundle)
-    found = [plan for plan in plans(cache) if wanted in {None, plan.about.key.bundle}]
+    found = list(plans(cache, None if bundle is None else bundle_hash(bundle)))
     if not found:
         console.print(f"No TensorRT plans{'' if bundle is None else ' of this bundle'} in {cache}.")
         return
