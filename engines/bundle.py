@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.errors import BundleError
-from engines.manifest import FileEntry, Manifest, Tables, read_manifest
+from engines.graph_names import Tables
+from engines.manifest import FileEntry, Manifest, read_manifest
 
 ALWAYS_HASHED_BYTES: Final = 64 * 1024 * 1024
 _AGAIN: Final = "copy or export the bundle again"

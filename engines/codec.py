@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.contract import Pcm
-from engines.manifest import CodecInputs, CodecOutputs, Manifest
+from engines.graph_names import CodecInputs, CodecOutputs
+from engines.manifest import Manifest
 from engines.runner import Binding, Place, Runner
 from engines.stages import check_call
 

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engines.graph_names import SAMPLING_INPUTS
-from engines.manifest import FrameInputs, FrameOutputs, Manifest
+from engines.graph_names import SAMPLING_INPUTS, FrameInputs, FrameOutputs
+from engines.manifest import Manifest
 from engines.runner import Binding, Place, Runner, Tensor
 from engines.sampling import ResolvedSampling
 from engines.stages import F32, FORBIDDEN, check_piece, write_sampling
