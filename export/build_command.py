@@ -23,13 +23,14 @@ from engines.errors import BundleError, PlanError
 from engines.plan_files import Plan, bundle_hash, plan_cache, plans
 from engines.plan_set import PRECISIONS, SLOTS, PlanSizes, Verification, plan_slots
 from export.attention_tensorrt import AttentionForm
-from export.build_door import EngineBuilder, load_builder
+from export.build_door import EngineBuilder
 from export.errors import BuildError, ExportError
 from export.plan_build import Watcher, build_plan
 from export.plan_choice import USUAL_SHAPE, PlanWish
 from export.plan_progress import BuildState, StoppedError
 from export.stopping import stop_on_signals
 from export.tensorrt import FrameShape
+from export.tensorrt_trouble import NOT_INSTALLED
 
 _TELL_EVERY: Final = 0.005
 """Share of the build between two words of one stage."""
@@ -76,6 +77,15 @@ def add_build(chosen: argparse.ArgumentParser) -> None:
     chosen.add_argument("--force", action="store_true", help="keep weights that fail the quality gate")
     chosen.add_argument("--list", action="store_true", help="show the plans that are there, and build nothing")
     chosen.add_argument("--json", action="store_true", help="tell everything as JSON lines, for programs")
+
+
+def load_builder() -> EngineBuilder:
+    """TensorRT. Raises `BuildError` where it is not installed."""
+    try:
+        from export.tensorrt_builder import TensorRtBuilder
+    except ImportError as error:
+        raise BuildError(f"{NOT_INSTALLED} ({error})") from error
+    return TensorRtBuilder()
 
 
 def build_or_list(arguments: argparse.Namespace, load: Callable[[], EngineBuilder] = load_builder) -> None:

@@ -14,8 +14,6 @@ from typing import Any, Protocol
 import numpy.typing as npt
 
 from engines.plan_set import PlanGraph
-from export.errors import BuildError
-from export.tensorrt_trouble import NOT_INSTALLED
 
 Values = dict[str, npt.NDArray[Any]]
 Shapes = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
@@ -87,12 +85,3 @@ class EngineBuilder(Protocol):
     def open(self, engine: Path, graph: PlanGraph) -> BuiltEngine:
         """Load an engine that was built as `graph` says. Raises `BuildError`."""
         ...
-
-
-def load_builder() -> EngineBuilder:
-    """TensorRT. Raises `BuildError` where it is not installed."""
-    try:
-        from export.tensorrt_builder import TensorRtBuilder
-    except ImportError as error:
-        raise BuildError(f"{NOT_INSTALLED} ({error})") from error
-    return TensorRtBuilder()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from export.build_door import load_builder
+from export.build_command import load_builder
 from export.plan_build import Watcher, build_plan
 from export.plan_choice import PlanWish
 from export.plan_progress import StoppedError

@@ -25,7 +25,7 @@ except ImportError:  # wheels of the bare bindings call it otherwise
 
 from engines.plan_set import PlanSizes
 from export.attention_tensorrt import AttentionForm
-from export.build_door import EngineOrder, Shapes, load_builder
+from export.build_door import EngineOrder, Shapes
 from export.errors import BuildError
 from export.lowering import Precision
 from export.plan_profile import open_inputs, open_ranges, profile_shapes
@@ -91,8 +91,7 @@ def profile_of(made: Any, builder: TensorRtBuilder, network: Any, shapes: dict[s
 
 def main() -> int:
     """Try every role of both shapes, in both forms."""
-    builder = load_builder()
-    assert isinstance(builder, TensorRtBuilder)
+    builder = TensorRtBuilder()
     told: dict[str, Any] = {"tensorrt": builder.version, "graphs": []}
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
