@@ -16,13 +16,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engines.manifest import FrameInputs, FrameOutputs, Manifest, StageSampling
+from engines.manifest import FrameInputs, FrameOutputs, Manifest
 from engines.plan_set import PlanSizes, Verification, buckets
 from export.build_door import Session, Values
 from export.plan_machine import CodecMachine, Dimensions, Machine
 from export.plan_profile import USUAL_CODEC_FRAMES
-from export.probe_speech import prompt_rows
-from export.sampler import NEVER
+from export.probe_speech import prompt_rows, sampling_inputs
 from export.tensorrt import Role, TensorRtChoice
 
 FRAMES: Final = 8
@@ -93,26 +92,15 @@ def make_probe(
     manifest: Manifest, texts: list[tuple[int, ...]], table: npt.NDArray[Any], codec: Floats, slots: int
 ) -> Probe:
     """A text for every slot, by the voice's own sampling; `table` and `codec` are the bundle's tables of rows."""
-    sampling, stages = manifest.sampling, (manifest.sampling.talker, manifest.sampling.predictor)
-    shape = (FRAMES, slots, manifest.frame.codebooks, sampling.max_top_k)
+    shape = (FRAMES, slots, manifest.frame.codebooks, manifest.sampling.max_top_k)
     noise = np.random.default_rng(SEED).gumbel(size=shape).astype(np.float32)
     noise[:, 0] = 0.0
-
-    def pairs(pick: Callable[[StageSampling], float], kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        return np.array([[pick(stage) for stage in stages]] * slots, kind)
-
     return Probe(
         prompts=tuple(
             prompt_rows(manifest, texts[slot % len(texts)][: TEXT_IDS - slot], table, codec) for slot in range(slots)
         ),
         pad=table[manifest.text_ids.pad].astype(np.float32),
-        settings={
-            FrameInputs.END_BIAS: np.full((slots, 1), NEVER, np.float32),
-            FrameInputs.REPETITION_PENALTY: np.full((slots, 1), sampling.repetition_penalty, np.float32),
-            FrameInputs.TEMPERATURE: pairs(lambda stage: stage.temperature, np.float32),
-            FrameInputs.TOP_K: pairs(lambda stage: stage.top_k, np.int64),
-            FrameInputs.TOP_P: pairs(lambda stage: stage.top_p, np.float32),
-        },
+        settings=sampling_inputs(manifest, slots, may_end=False),
         noise=noise,
     )
 

@@ -118,25 +118,30 @@ class _Speech:
 
     def _wishes(self, texts: Sequence[int], frame: int, lengths: npt.NDArray[np.int32]) -> Values:
         """What is small: lengths, sampling, noise."""
-        manifest, count = self._manifest, len(texts)
-        sampling = manifest.sampling
-        stages = (sampling.talker, sampling.predictor)
-        shape = (manifest.frame.codebooks, sampling.max_top_k)
+        shape = (self._manifest.frame.codebooks, self._manifest.sampling.max_top_k)
         noise = [np.random.default_rng([SEED, text, frame]).gumbel(size=shape) for text in texts]
-
-        def pair(pick: Callable[[StageSampling], float], kind: npt.DTypeLike) -> npt.NDArray[Any]:
-            return np.array(count * [[pick(stage) for stage in stages]], kind)
-
         return {
             FrameInputs.PAST_LENGTHS: lengths - np.int32(1),
             FrameInputs.TOTAL_LENGTH: lengths.max(keepdims=True),
-            FrameInputs.END_BIAS: np.full((count, 1), 0.0 if frame >= LEAST_FRAMES else NEVER, np.float32),
             FrameInputs.NOISE: np.array(noise, np.float32),
-            FrameInputs.REPETITION_PENALTY: np.full((count, 1), sampling.repetition_penalty, np.float32),
-            FrameInputs.TEMPERATURE: pair(lambda stage: stage.temperature, np.float32),
-            FrameInputs.TOP_K: pair(lambda stage: stage.top_k, np.int64),
-            FrameInputs.TOP_P: pair(lambda stage: stage.top_p, np.float32),
+            **sampling_inputs(self._manifest, len(texts), may_end=frame >= LEAST_FRAMES),
         }
+
+
+def sampling_inputs(manifest: Manifest, count: int, *, may_end: bool) -> Values:
+    """The frame graph's inputs that say how codes are picked, by the voice's own defaults, for so many slots."""
+    sampling, stages = manifest.sampling, (manifest.sampling.talker, manifest.sampling.predictor)
+
+    def pairs(pick: Callable[[StageSampling], float], kind: npt.DTypeLike) -> npt.NDArray[Any]:
+        return np.array([[pick(stage) for stage in stages]] * count, kind)
+
+    return {
+        FrameInputs.END_BIAS: np.full((count, 1), 0.0 if may_end else NEVER, np.float32),
+        FrameInputs.REPETITION_PENALTY: np.full((count, 1), sampling.repetition_penalty, np.float32),
+        FrameInputs.TEMPERATURE: pairs(lambda stage: stage.temperature, np.float32),
+        FrameInputs.TOP_K: pairs(lambda stage: stage.top_k, np.int64),
+        FrameInputs.TOP_P: pairs(lambda stage: stage.top_p, np.float32),
+    }
 
 
 def prompt_rows(
