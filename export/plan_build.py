@@ -36,7 +36,7 @@ from export.ort_session import OrtSession
 from export.placing import checksum
 from export.plan_cache import BuildRecord, PlanCache
 from export.plan_check import Probe, Side, make_probe, rows_needed, verify
-from export.plan_choice import PlanWish, choose, down_word, find_checkpoint, workspace_bytes
+from export.plan_choice import PlanWish, choose, find_checkpoint, workspace_bytes
 from export.plan_profile import open_inputs, open_ranges, profile_shapes
 from export.plan_progress import BuildProgress, BuildState
 from export.probe_texts import probe_ids
@@ -103,7 +103,7 @@ def _there(wish: PlanWish, key: PlanKey, choice: TensorRtChoice) -> Plan | None:
         about = plan.about
         formed = wish.attention is None or about.attention == wish.attention.value
         shaped = wish.shape is None or about.frame == wish.shape.value
-        stored = wish.down is None or about.down_precision == down_word(choice)
+        stored = wish.down is None or about.down_precision == choice.plan_word(choice.down_precision)
         if formed and shaped and stored and not differences(about, msgspec.structs.asdict(key), wish.sizes):
             return plan
     return None
@@ -142,7 +142,7 @@ class Build:
         about = PlanSet(
             format_version=PLAN_FORMAT, key=self._key, sizes=self._wish.sizes, attention=self._choice.form.value,
             frame=self._choice.shape.value, dtype=np.dtype(self._choice.dtype).name,
-            down_precision=down_word(self._choice), graphs=graphs, tables=tables,
+            down_precision=self._choice.plan_word(self._choice.down_precision), graphs=graphs, tables=tables,
             voice=str(self._wish.bundle.resolve()), verification=verification,
             created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             build_s=round(self._progress.elapsed_s, 1),

@@ -178,10 +178,7 @@ def verify(
         agreements.append(round(float((wanted.codes == found.codes).mean()), 4))
         logits_errors.append(_relative(wanted.logits, found.logits))
         pcm_errors.append(_relative(sound[:slots], heard))
-    precision = built.choice.precision.value
-    dtype = np.dtype(built.choice.dtype)
-    if precision == "fp32" and dtype == np.float16:
-        precision = "fp16"
+    precision = built.choice.plan_word(built.choice.precision)
     return Verification(
         reference=name,
         frames=FRAMES * sum(each),
@@ -190,7 +187,7 @@ def verify(
         logits_error=max(logits_errors),
         most_logits_error=MOST_LOGITS_ERROR[precision],
         pcm_error=max(pcm_errors),
-        most_pcm_error=MOST_PCM_ERROR[dtype],
+        most_pcm_error=MOST_PCM_ERROR[np.dtype(built.choice.dtype)],
     )
 
 

@@ -97,15 +97,8 @@ def plan_down(wish: PlanWish, manifest: Manifest) -> str | None:
 
 
 def _matrices(precision: str) -> Precision:
-    """How a plan of this precision stores its matrices; the wide ones are as the products."""
+    """How a plan of this precision stores its matrices: the other way of `TensorRtChoice.plan_word`."""
     return Precision(precision) if precision in {"int4", "int8", "fp8"} else Precision.FP32
-
-
-def down_word(choice: TensorRtChoice) -> str:
-    """The precision of a choice's down projections, as plans are told of it: the other way of `_matrices`."""
-    if choice.down_precision is not Precision.FP32:
-        return str(choice.down_precision.value)
-    return "fp32" if np.dtype(choice.dtype) == np.float32 else "fp16"
 
 
 def _usual_form(version: tuple[int, ...]) -> AttentionForm:

@@ -93,6 +93,12 @@ class TensorRtChoice:
             return self.down
         return Precision.FP32 if self.precision is Precision.FP8 else self.precision
 
+    def plan_word(self, precision: Precision) -> str:
+        """What plans call a precision of this choice's matrices: FP32 is as wide as `dtype`."""
+        if precision is not Precision.FP32:
+            return str(precision.value)
+        return "fp32" if np.dtype(self.dtype) == np.float32 else "fp16"
+
     @property
     def rounds(self) -> bool:
         """Whether any matrix is so narrow that rounding has something to learn."""

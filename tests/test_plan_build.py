@@ -21,7 +21,7 @@ from engines.tensorrt_stages import wished_sizes
 from export.attention_tensorrt import AttentionForm
 from export.errors import BuildError, QualityError
 from export.exporter import export_checkpoint
-from export.plan_choice import PlanWish, choose, down_word
+from export.plan_choice import PlanWish, choose
 from export.rounding import Rounded
 from export.stored_rounding import StoredRounding
 from export.tensorrt import FrameShape
@@ -222,7 +222,7 @@ def test_down_projections_are_the_bundles_own_or_what_is_asked_for(
     gpu = replace(ORIN, architecture="sm_89")
     found, choice = choose(replace(wish, precision=precision, down=down), manifest, "10.3.0", gpu)
     assert found == ("int4" if precision == "auto" else precision)
-    assert down_word(choice) == expected
+    assert choice.plan_word(choice.down_precision) == expected
 
 
 def test_a_plan_with_other_down_projections_is_not_what_is_asked_for(wish: PlanWish) -> None:
