@@ -54,9 +54,9 @@ def resolve_sampling(wishes: Sampling, seed: int, defaults: SamplingDefaults) ->
     """
     none = wishes.temperature is not None and wishes.temperature <= 0.0  # to the daemon's clients 0 is greedy by itself
     hint = "; for the likeliest codes ask for greedy" if none else ""
-    _check_range("temperature", wishes.temperature, 0.0, MAX_TEMPERATURE, hint)
-    _check_range("top_p", wishes.top_p, 0.0, 1.0)
-    _check_range("repetition_penalty", wishes.repetition_penalty, 0.0, MAX_REPETITION_PENALTY)
+    _check_range("temperature", wishes.temperature, MAX_TEMPERATURE, hint)
+    _check_range("top_p", wishes.top_p, 1.0)
+    _check_range("repetition_penalty", wishes.repetition_penalty, MAX_REPETITION_PENALTY)
     if wishes.top_k is not None and not 1 <= wishes.top_k <= defaults.max_top_k:
         raise RequestError(f"top_k {wishes.top_k} is outside 1 to {defaults.max_top_k}")
     if not 0 <= seed < 2**SEED_BITS:
@@ -83,9 +83,9 @@ def _resolve_stage(wishes: Sampling, default: StageSampling, max_top_k: int) -> 
     )
 
 
-def _check_range(name: str, value: float | None, above: float, most: float, hint: str = "") -> None:
-    if value is not None and not above < value <= most:  # not-a-number fails too
-        raise RequestError(f"{name} {value:g} is outside {above:g} (exclusive) to {most:g}{hint}")
+def _check_range(name: str, value: float | None, most: float, hint: str = "") -> None:
+    if value is not None and not 0.0 < value <= most:  # not-a-number fails too
+        raise RequestError(f"{name} {value:g} is outside 0 (exclusive) to {most:g}{hint}")
 
 
 class GumbelNoise:
