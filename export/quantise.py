@@ -71,15 +71,6 @@ def _offset_packed(integers: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np
     return integers
 
 
-def unpack(
-    packed: npt.NDArray[np.uint8], scale: npt.NDArray[np.float32], bits: int, inputs: int
-) -> npt.NDArray[np.float32]:
-    """The float matrix [outputs, inputs] that the packed one stands for."""
-    integers = unpack_integers(packed, bits).reshape(*scale.shape, -1)
-    values: npt.NDArray[np.float32] = integers * scale[..., None]
-    return values.reshape(len(packed), -1)[:, :inputs]
-
-
 def unpack_integers(packed: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.int8]:
     """The integers [outputs, inputs], and those of a padded last block, that `pack` or `pack_integers` packed."""
     if bits == 4:
@@ -113,17 +104,6 @@ def pack_signed_integers(integers: npt.NDArray[np.int8], bits: int) -> npt.NDArr
     """Integers [outputs, inputs], transposed and packed as by `pack_signed`."""
     rows: npt.NDArray[np.uint8] = integers.T.reshape(-1).view(np.uint8)
     return rows if bits == 8 else np.bitwise_or(rows[0::2] & 15, rows[1::2] << 4)
-
-
-def unpack_signed(packed: npt.NDArray[np.uint8], scale: npt.NDArray[np.floating], bits: int) -> npt.NDArray[np.float32]:
-    """The float matrix [outputs, inputs] that the bytes of `pack_signed` stand for."""
-    if bits == 4:
-        packed = np.stack((packed << 4, packed & 0xF0), axis=-1).reshape(-1)
-    integers = packed.view(np.int8) >> (8 - bits)
-    outputs, count = scale.shape
-    grouped = integers.reshape(-1, outputs).T.reshape(outputs, count, -1)
-    values: npt.NDArray[np.float32] = grouped * scale.astype(np.float32)[..., None]
-    return values.reshape(outputs, -1)
 
 
 def _grouped(matrix: npt.NDArray[np.float32], bits: int) -> npt.NDArray[np.float32]:

@@ -20,9 +20,10 @@ from export.graph import GraphBuilder
 from export.lowering import Matrix, Precision
 from export.lowering_tensorrt import OPSETS, TensorRtLowering
 from export.payload import Payload
-from export.quantise import block_size, pack_signed, positive_scales, unpack_signed
+from export.quantise import block_size, pack_signed, positive_scales
 from export.rounding import Rounder
 from tests.tensorrt_machine import FORMS
+from tests.unpacking import unpack_signed
 
 ROWS, INPUTS, OUTPUTS = 3, 128, 10
 Floats = npt.NDArray[np.float32]

@@ -15,9 +15,8 @@ from export.quantise import (
     packed_shape,
     positive_scales,
     scales,
-    unpack,
-    unpack_signed,
 )
+from tests.unpacking import unpack, unpack_signed
 
 
 @given(st.sampled_from([4, 8]), st.integers(1, 4096))

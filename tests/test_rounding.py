@@ -18,13 +18,12 @@ from export.quantise import (
     pack_signed,
     pack_signed_integers,
     positive_scales,
-    unpack,
-    unpack_signed,
 )
 from export.rounding import Rounded, Rounder, _fit_scales, _upper_root_of_inverse, best_scales, compensated
 from export.stored_rounding import StoredRounding, stored_rounding
 from tests import fake_voice
 from tests.test_manifest import quality
+from tests.unpacking import unpack, unpack_signed
 
 OUTPUTS, INPUTS = 24, 256
 BLOCK = block_size(INPUTS, 4)
