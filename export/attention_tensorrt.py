@@ -41,6 +41,10 @@ class AttentionForm(str, Enum):
     """Only new rows come out. TensorRT 10.3 and later."""
 
 
+FIRST_VERSIONS: Final = {AttentionForm.IN_PLACE: (10, 15), AttentionForm.ROWS: (10, 3)}
+"""Of TensorRT, that take each form."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Where:
     """Where the new rows of every slot stand; made once per stack and shared by its layers."""

@@ -18,7 +18,7 @@ import onnxruntime as ort
 from engines.manifest import Manifest, Tables
 from engines.plan_files import plan_precision
 from engines.plan_set import PlanSizes
-from export.attention_tensorrt import AttentionForm
+from export.attention_tensorrt import FIRST_VERSIONS, AttentionForm
 from export.build_door import Gpu
 from export.checkpoint import TensorFile
 from export.errors import BuildError
@@ -27,8 +27,6 @@ from export.lowering import Precision
 from export.ort_session import runs_in_onnxruntime
 from export.tensorrt import FrameShape, TensorRtChoice
 
-FIRST_VERSIONS: Final = {AttentionForm.IN_PLACE: (10, 15), AttentionForm.ROWS: (10, 3)}
-"""Of TensorRT, that take each form."""
 USUAL_SHAPE: Final = FrameShape.STEPPED
 """A quarter of the layers to build, and a weight that all passes read is there once for sure. Which shape is faster was
 not measured on any device yet."""
