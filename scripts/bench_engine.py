@@ -28,9 +28,8 @@ from engines.engine import EngineConfig, SpeechEngine
 from engines.errors import EngineBusyError
 from engines.timing import step_gaps_ms
 from engines.utterance import LiveUtterance
-from scripts.bench_tools import Value, close, machine, run, show
+from scripts.bench_tools import DEFAULT_BUNDLE, Value, close, machine, run, show
 
-DEFAULT_VOICE: Final = Path("engines/voices/default/bundle")
 TEXTS: Final = (
     "The little boat left the harbour in the morning, and nobody on the quay thought that it would rain before noon.",
     "When the last train had gone, the station master locked the door, put out the lamps and walked slowly home.",
@@ -90,7 +89,7 @@ class Listener:
 def main() -> None:
     """Measure, print the tables, and the JSON line last."""
     parser = argparse.ArgumentParser(prog="scripts/bench engine", description=(__doc__ or "").split("\n\n")[1])
-    parser.add_argument("--bundle", type=Path, default=DEFAULT_VOICE)
+    parser.add_argument("--bundle", type=Path, default=DEFAULT_BUNDLE)
     parser.add_argument("--concurrency", type=int, nargs="+", default=[1, 4, 8, 16, 32])
     parser.add_argument("--columns", nargs="+", choices=COLUMNS, default=list(COLUMNS))
     parser.add_argument("--max-frames", type=int, default=None, help="of one utterance (for voices that do not end)")

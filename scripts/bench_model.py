@@ -21,12 +21,11 @@ from typing import Final
 from engines.manifest import MANIFEST_NAME
 from export.exporter import export_checkpoint
 from scripts.bench_measure import read_bandwidth_gb_s
-from scripts.bench_tools import Value, close, machine, run, show
+from scripts.bench_tools import DEFAULT_CHECKPOINT, Value, close, machine, run, show
 from scripts.exporter_stamp import made_by_this_exporter, remove_what_others_made
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TinySpec
 
-DEFAULT_VOICE: Final = Path("engines/voices/default/checkpoint")
 CACHE: Final = Path(".cache/bench")
 PRECISIONS: Final = ("fp32", "int8", "int4")
 
@@ -85,7 +84,7 @@ def main() -> None:
 
 def _checkpoint(model: str) -> Path:
     if model == "default":
-        return DEFAULT_VOICE
+        return DEFAULT_CHECKPOINT
     checkpoint = CACHE / "0.6b"
     if not (checkpoint / "speech_tokenizer" / "model.safetensors").exists():
         print("  making random weights of the 0.6B shapes (once) ...", file=sys.stderr)

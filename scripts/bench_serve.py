@@ -27,9 +27,8 @@ import numpy as np
 
 from app.promptness import be_prompt
 from app.threads import in_thread
-from scripts.bench_tools import Value, close, machine, run, show
+from scripts.bench_tools import DEFAULT_BUNDLE, ROOT, Value, close, machine, run, show
 
-ROOT: Final = Path(__file__).resolve().parent.parent
 _POLL_S: Final = 0.01
 _COLUMNS: Final = (
     "offload", "clients", "health p50", "p95", "p99", "max", "polls", "asleep p99", "TTFA p50", "p95", "RTF",
@@ -223,7 +222,7 @@ async def measure(wish: argparse.Namespace) -> None:
 def main() -> None:
     """Run with the arguments of this process."""
     parser = argparse.ArgumentParser(prog="scripts/bench serve")
-    parser.add_argument("--bundle", default=str(ROOT / "engines/voices/default/bundle"))
+    parser.add_argument("--bundle", default=str(DEFAULT_BUNDLE))
     parser.add_argument("--concurrency", type=int, nargs="+", default=[1, 4, 8, 32, 50])
     parser.add_argument("--utterances", type=int, default=100, help="for each row (default: 100)")
     parser.add_argument("--workload", choices=("heavy", "interrupted", "plain"), default="heavy")

@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.config import load_config
-from scripts.bench_tools import Value, close, machine, run, show
+from scripts.bench_tools import ROOT, Value, close, machine, run, show
 
-ROOT: Final = Path(__file__).resolve().parent.parent
 _TEXT: Final = "Hello there, this is a test."
 _DEVICE: Final = """
 </usr/share/alsa/alsa.conf>

@@ -1,4 +1,4 @@
-"""What every bench shows: a graph's bytes, the machine, tables, the closing JSON line, and what went wrong."""
+"""What the benches share: the default voice, a graph's bytes, the machine, tables, the closing line, plain faults."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from rich.table import Table
 from engines.errors import SpeechError
 from engines.manifest import Manifest
 
+ROOT: Final = Path(__file__).resolve().parents[1]
+DEFAULT_BUNDLE: Final = ROOT / "engines/voices/default/bundle"
+DEFAULT_CHECKPOINT: Final = ROOT / "engines/voices/default/checkpoint"
 STREAMED: Final = ("MatMul", "MatMulNBits")  # operators that read their whole weight at every run
 
 Value = float | int | str | None

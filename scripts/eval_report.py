@@ -77,7 +77,7 @@ class Result:
         """For the closing line."""
         words = {
             f"{who} {vocabulary}": {kind: score_row(score) for kind, score in scores.items()}
-            for (who, vocabulary), scores in {**self.words.scores}.items()
+            for (who, vocabulary), scores in self.words.scores.items()
         }
         in_one = {kind: score_row(score) for kind, score in self.in_one.scores["voice", CLOSED].items() if kind != ALL}
         return {

@@ -15,14 +15,12 @@ from engines.errors import SpeechError
 from export.train.loudness import even
 from export.train.sentences import sentences
 from scripts import eval_codec
-from scripts.bench_tools import close, machine
+from scripts.bench_tools import DEFAULT_CHECKPOINT, ROOT, close, machine
 from scripts.eval_case import Evaluation
 from scripts.eval_page import write_page
 from scripts.eval_report import score_row, show_long, show_many, show_result
 from scripts.eval_teacher import teach
 
-ROOT: Final = Path(__file__).parent.parent
-VOICE: Final = ROOT / "engines" / "voices" / "default" / "checkpoint"
 CACHE: Final = ROOT / ".cache" / "eval_voice"
 
 _ABOUT = """Measure a voice, spoken by the real engine and heard by a recogniser, beside its teacher.
@@ -39,7 +37,7 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="eval_voice", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--voice", type=Path, default=VOICE, help="a checkpoint of ours, or a bundle")
+    parser.add_argument("--voice", type=Path, default=DEFAULT_CHECKPOINT, help="a checkpoint of ours, or a bundle")
     parser.add_argument("--speaker", action="append", help="measure this one only (again for more)")
     parser.add_argument("--sentences", type=int, default=0, metavar="N", help="of the 226 about N, of the 72 N/3")
     parser.add_argument("--closed", action="store_true", help="leave the recogniser's large vocabulary out")

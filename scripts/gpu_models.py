@@ -14,7 +14,8 @@ from engines.errors import GpuError
 from engines.gpu_presence import check_gpu
 from engines.manifest import MANIFEST_NAME
 from export.exporter import export_checkpoint
-from scripts.bench_model import DEFAULT_VOICE, SHAPES_0B6
+from scripts.bench_model import SHAPES_0B6
+from scripts.bench_tools import DEFAULT_CHECKPOINT
 from scripts.exporter_stamp import made_by_this_exporter, remove_what_others_made
 from scripts.gpu_rows import emit
 from tests.tiny_checkpoint import write_checkpoint
@@ -32,7 +33,7 @@ def bundle_of(model: str, *, smoke: bool) -> Path:
 
 def checkpoint_of(model: str, *, smoke: bool) -> Path:
     """Where the checkpoint that it is made from lies."""
-    return DEFAULT_VOICE if model == "default" and not smoke else _home(smoke) / model
+    return DEFAULT_CHECKPOINT if model == "default" and not smoke else _home(smoke) / model
 
 
 def _home(smoke: bool) -> Path:

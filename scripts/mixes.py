@@ -19,7 +19,8 @@ import numpy as np
 
 from engines.engine import EngineConfig, SpeechEngine
 from engines.utterance import LiveUtterance
-from scripts.repertoire import DEFAULT_VOICE, KINDS, POSITIONS, SOON_S, Repertoire, Said, hear
+from scripts.bench_tools import DEFAULT_BUNDLE
+from scripts.repertoire import KINDS, POSITIONS, SOON_S, Repertoire, Said, hear
 
 NEAR: Final = 1e-5
 
@@ -104,7 +105,7 @@ def main() -> None:
     parser.add_argument("--mixes", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--slots", type=int, default=6)
-    parser.add_argument("--bundle", type=Path, default=DEFAULT_VOICE)
+    parser.add_argument("--bundle", type=Path, default=DEFAULT_BUNDLE)
     parser.add_argument("--count", action="store_true", help="count who differs instead of failing")
     options = parser.parse_args()
     mixer = Mixer(options.bundle, options.seed, options.slots, count=options.count)

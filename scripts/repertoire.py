@@ -19,7 +19,6 @@ from engines.contract import Codes, Layout, Pace, SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
 from engines.utterance import LiveUtterance
 
-DEFAULT_VOICE: Final = Path("engines/voices/default/bundle")
 KINDS: Final = 12
 POSITIONS: Final = 160
 """Rows that any of them needs at most."""

@@ -12,8 +12,8 @@ import sys
 from dataclasses import asdict, fields
 from typing import Final
 
-from scripts.bench_serve import ROOT, daemon_process
-from scripts.bench_tools import Value, close, machine, run, show
+from scripts.bench_serve import daemon_process
+from scripts.bench_tools import DEFAULT_BUNDLE, Value, close, machine, run, show
 from scripts.soak_cycles import Vitals, cycles, killed, vitals
 
 _MEMORY_NOISE: Final = 1.05
@@ -51,7 +51,7 @@ async def soak(wish: argparse.Namespace) -> int:
 def main() -> None:
     """Run with the arguments of this process."""
     parser = argparse.ArgumentParser(prog="scripts/soak")
-    parser.add_argument("--bundle", default=str(ROOT / "engines/voices/default/bundle"))
+    parser.add_argument("--bundle", default=str(DEFAULT_BUNDLE))
     parser.add_argument("--cycles", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--killed", type=int, default=2, help="clients killed with -9 in each round")

@@ -25,8 +25,8 @@ from engines.contract import End, Pcm
 from engines.engine import EngineConfig, SpeechEngine
 from engines.errors import EngineBusyError
 from engines.utterance import LiveUtterance
-from scripts.bench_tools import Value, close, machine, run, show
-from scripts.repertoire import DEFAULT_VOICE, KINDS, POSITIONS, SOON_S, Repertoire, said
+from scripts.bench_tools import DEFAULT_BUNDLE, Value, close, machine, run, show
+from scripts.repertoire import KINDS, POSITIONS, SOON_S, Repertoire, said
 
 _LOOK_S: Final = 0.02  # between two looks of a listener
 _EARLY_S: Final = 0.2  # within which half of those who leave do so
@@ -169,7 +169,7 @@ def _stay(utterance: LiveUtterance, ear: Ear, parts: list[Pcm], stays_s: float |
 def main() -> None:
     """Calm and storm in turn; the exit code says whether anybody was harmed."""
     parser = argparse.ArgumentParser(prog="scripts/soak storm", description=(__doc__ or "").split("\n\n")[1])
-    parser.add_argument("--bundle", type=Path, default=DEFAULT_VOICE)
+    parser.add_argument("--bundle", type=Path, default=DEFAULT_BUNDLE)
     parser.add_argument("--seconds", type=float, default=600.0, help="of storm in all (default: 600)")
     parser.add_argument("--calm", type=float, default=120.0, help="seconds in all in which everybody stays")
     parser.add_argument("--rounds", type=int, default=10)

@@ -17,10 +17,9 @@ from app.front_end import TextFrontEnd
 from engines.contract import SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
 from engines.timing import Span, Work
-from scripts.bench_tools import run
+from scripts.bench_tools import DEFAULT_BUNDLE, run
 from scripts.trace_picture import picture
 
-DEFAULT_VOICE: Final = Path("engines/voices/default/bundle")
 TEXT: Final = "The boat left the harbour in the morning, and nobody on the quay thought that it would rain before noon."
 _TALKER, _CODEC, _SLOTS = 1, 2, 10  # rows
 
@@ -31,7 +30,7 @@ def main() -> None:
     parser.add_argument("output", type=Path, help="file to write, for instance trace.json")
     parser.add_argument("--streams", type=int, default=4, help="utterances at once (default: 4)")
     parser.add_argument("--text", default=TEXT)
-    parser.add_argument("--bundle", type=Path, default=DEFAULT_VOICE)
+    parser.add_argument("--bundle", type=Path, default=DEFAULT_BUNDLE)
     parser.add_argument("--picture", type=Path, metavar="FILE.svg", help="also draw the beginning of it")
     parser.add_argument("--picture-ms", type=float, default=600.0, help="how much is drawn (default: 600)")
     options = parser.parse_args()
