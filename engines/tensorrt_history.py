@@ -42,9 +42,7 @@ class CodeHistory:
     def put(self, slot: int, frame: int, source: int, pitch: int, stream: Stream) -> None:
         """Keep a slot's codes of the present run, which lie `pitch` bytes apart from `source` on."""
         self._made_by[slot, frame] = self._run
-        self._cuda.copy_rows(
-            self._at(slot, frame), CODE_BYTES, source, pitch, CODE_BYTES, self._codebooks, stream
-        )  # fmt: skip
+        self._cuda.copy_rows(self._at(slot, frame), CODE_BYTES, source, pitch, CODE_BYTES, self._codebooks, stream)
 
     def end_run(self, stream: Stream) -> Event:
         """The present run is complete on the talker's stream; the event says when."""

@@ -26,7 +26,7 @@ from engines.manifest import (
     StateSpec,
     TextFrontEnd,
     TextIds,
-)  # fmt: skip
+)
 from export.config import CheckpointConfig, GenerationConfig, StackConfig, TalkerConfig
 
 FAMILY: Final = "qwen3_tts_12hz"

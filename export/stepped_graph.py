@@ -31,7 +31,7 @@ from export.frame_graph import (
     row_inputs,
     run_talker,
     talker_logits,
-)  # fmt: skip
+)
 from export.graph import GraphBuilder
 from export.lowering import Lowering
 from export.sampler import draw, wishes

@@ -35,7 +35,7 @@ from export.tensorrt import (
     build_tensorrt,
     read_source,
     write_probe,
-)  # fmt: skip
+)
 
 CHOICE_FILE: Final = "choice.json"
 

@@ -65,9 +65,7 @@ class Mixer:
     def run(self, mixes: int) -> None:
         """Mix; raises `AssertionError` naming the first that differs, unless they are counted."""
         alone = self._repertoire.alone(self._bundle)
-        config = EngineConfig(
-            slots=self._slots, max_waiting=16, positions=POSITIONS, prefill_rows=16, admission=False
-        )  # fmt: skip
+        config = EngineConfig(slots=self._slots, max_waiting=16, positions=POSITIONS, prefill_rows=16, admission=False)
         with SpeechEngine.open(self._bundle, config) as engine:
             for mix in range(mixes):
                 self._mix(engine, mix, alone)
