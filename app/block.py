@@ -10,7 +10,8 @@ from typing import Final
 
 import msgspec
 
-from app.messages import PROTOCOL, ProtocolError
+from app.client_places import PROTOCOL
+from app.protocol_errors import ProtocolError
 
 HEADER: Final = struct.Struct("<BBHII")
 HEADER_VERSION: Final = 1

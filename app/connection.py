@@ -21,9 +21,10 @@ from app.audio_format import offers
 from app.context import ContextReport, ListenerLeftError, OpenLocal, SpeakingContext
 from app.context_plan import Plan, plan
 from app.logs import log_context
-from app.messages import PROTOCOL, PlaybackState, ProtocolError, Ready
+from app.messages import PROTOCOL, PlaybackState, Ready
 from app.peer import Peer
 from app.protocol import Asked, Event, Fed, Outcome, Refused, SpeechProtocol, Start, TokenShown, Told
+from app.protocol_errors import ProtocolError
 from app.protocol_table import Step
 from app.services import Services, limits_of
 from app.text_stream import ContextIdleError
@@ -146,7 +147,7 @@ class Connection:
         elif isinstance(event, Start):
             await self._start(event)
         elif isinstance(event, Asked):
-            await self._send(self._protocol.ready(self._ready()))
+            await self._welcome()
         else:
             await self._refuse(event)
 

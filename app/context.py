@@ -17,7 +17,7 @@ from app.config import Config
 from app.context_plan import Plan
 from app.executor import BoundedExecutor, ExecutorFullError
 from app.local_sink import LocalSink
-from app.messages import Code, ProtocolError
+from app.protocol_errors import Code, ProtocolError
 from app.session import Mark, SpeechSession
 from app.session_doors import FrontEnd
 from app.sink import SinkError

@@ -10,7 +10,8 @@ import secrets
 from dataclasses import dataclass
 
 from app.audio_format import AudioFormat, FormatError, choose
-from app.messages import ContextStart, Format, ProtocolError
+from app.messages import ContextStart, Format
+from app.protocol_errors import ProtocolError
 from app.voices import Voice, VoiceError, VoiceTable
 from engines.contract import Pace, Sampling, SpeechRequest
 from engines.errors import RequestError

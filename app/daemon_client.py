@@ -26,7 +26,6 @@ from app.messages import (
     EndOfText,
     Error,
     Format,
-    ProtocolError,
     Ready,
     SamplingWishes,
     Text,
@@ -34,6 +33,7 @@ from app.messages import (
     parse_server,
     print_message,
 )
+from app.protocol_errors import ProtocolError
 from app.session import SEVERITY, Mark, SessionReport
 from app.sink import Sink
 from app.small_websocket import SmallWebSocket

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Final
 
 from app.config import Config
-from app.messages import ProtocolError
+from app.protocol_errors import ProtocolError
 
 RESERVE: Final = 32
 """Connections beyond the bound on sockets, so that a full daemon can still say so, and answer /health."""

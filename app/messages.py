@@ -1,7 +1,8 @@
 """The messages of `speakd.v1`, and their forms on the wire.
 
-Purpose: one strict struct for each message, JSON in and out, and the errors with their codes. Knows: names, bounds,
-msgspec. Does not know: in which order messages may come (`protocol`), blocks of sound (`block`), sockets.
+Purpose: one strict struct for each message, JSON in and out. Knows: names, bounds, msgspec. Does not know: in which
+order messages may come (`protocol`), how to say what is wrong with one (`protocol_errors`), blocks of sound (`block`),
+sockets.
 """
 
 from __future__ import annotations
@@ -12,34 +13,16 @@ import msgspec
 from msgspec import Meta
 
 from app import client_places
-from app.message_faults import MAX_CONTEXT_ID, explain
-from engines.errors import SpeechError
+from app.protocol_errors import MAX_CONTEXT_ID, ProtocolError, explain
 
 PROTOCOL: Final = client_places.PROTOCOL
 MAX_INSTRUCT: Final = 2000
 """Characters."""
 
-Code = Literal[
-    "bad_json", "unknown_type", "unknown_field", "bad_field", "not_authorised",
-    "context_exists", "unknown_context", "context_ended", "context_cancelled", "too_many_contexts", "too_many_flushes",
-    "text_too_long", "unknown_voice", "unknown_language", "bad_format", "bad_request",
-    "not_allowed", "no_loudspeaker", "busy", "idle", "shutting_down", "engine_failed", "internal",
-]  # fmt: skip
-"""What an error is about; its message says how to mend it."""
-
 ContextId = Annotated[str, Meta(min_length=1, max_length=MAX_CONTEXT_ID)]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Milliseconds = float
 PlaybackState = Literal["waiting", "playing", "underrun"]
-
-
-class ProtocolError(SpeechError):
-    """A message that cannot be taken; it changes nothing but what the answer says."""
-
-    def __init__(self, code: Code, message: str, context: str | None = None) -> None:
-        super().__init__(message)
-        self.code: Final[Code] = code
-        self.context: Final = context
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -245,7 +228,7 @@ def parse_client(data: str | bytes) -> AnyClientMessage:
     try:
         return _client_decoder.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise ProtocolError(*explain(data, error, _CLIENT_TYPES, _PARTS)) from None
+        raise explain(data, error, _CLIENT_TYPES, _PARTS) from None
 
 
 def parse_server(data: str | bytes) -> AnyServerMessage:

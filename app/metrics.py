@@ -17,7 +17,7 @@ from app.context import ContextReport
 from app.device_metrics import device_families
 from app.device_reading import read_device
 from app.executor import BoundedExecutor
-from app.messages import Code
+from app.protocol_errors import Code
 from app.voices import VoiceModel, names_of
 from engines.contract import End
 

@@ -23,7 +23,6 @@ from app.messages import (
     AnyServerMessage,
     Authorise,
     Cancel,
-    Code,
     ContextDone,
     ContextStart,
     ContextStarted,
@@ -35,13 +34,13 @@ from app.messages import (
     Limits,
     Playback,
     PlaybackState,
-    ProtocolError,
     Ready,
     Text,
     TextAck,
     parse_client,
     print_message,
 )
+from app.protocol_errors import Code, ProtocolError
 from app.protocol_table import REFUSALS, TRANSITIONS, Context, State, Step
 
 Outcome = Literal["end", "cancelled", "limit", "error"]

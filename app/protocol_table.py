@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from app.messages import Code
+from app.protocol_errors import Code
 
 
 class State(Enum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.gate import RESERVE, Gate
-from app.messages import ProtocolError
+from app.protocol_errors import ProtocolError
 from tests.daemon_rig import settings
 
 

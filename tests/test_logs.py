@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from app import logs
 from app.context import ContextReport
 from app.daemon import Daemon
-from app.messages import ProtocolError
+from app.protocol_errors import ProtocolError
 from app.socket_sink import Listening
 from engines.contract import End
 from tests.daemon_rig import ServedFakeEngine, play, serving, settings
@@ -26,7 +26,7 @@ import structlog
 from app import logs
 from app.context import ContextReport
 from app.daemon import Daemon
-from app.messages import ProtocolError
+from app.protocol_errors import ProtocolError
 from app.socket_sink import Listening
 from engines.contract import End
 from app.server_config import LogConfig

@@ -10,15 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.block import HEADER, BlockHeader
-from app.messages import (
-    AnyClientMessage,
-    AnyServerMessage,
-    Code,
-    ProtocolError,
-    parse_client,
-    parse_server,
-    print_message,
-)
+from app.messages import AnyClientMessage, AnyServerMessage, parse_client, parse_server, print_message
+from app.protocol_errors import Code, ProtocolError
 
 CODES = frozenset(get_args(Code))
 NUMBER = st.integers(0, 0xFFFF)

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.block import BlockHeader
-from app.messages import Describe, Limits, ProtocolError, print_message
+from app.messages import Describe, Limits, print_message
 from app.protocol import Asked, Event, Fed, Refused, SpeechProtocol, Start, TokenShown, Told
+from app.protocol_errors import ProtocolError
 from app.protocol_table import REFUSALS, TRANSITIONS, State, Step
 
 LIMITS = Limits(message_bytes=1000, contexts=3, text_characters=100, flushes=2, context_idle_s=60.0)

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 import soundfile as sf
 
-from app import audio_format, messages
+from app import audio_format, messages, protocol_errors
 from app.config import Config
 from app.connection import FULL, NOT_AUTHORISED, RESTARTING, TRY_LATER
 from app.http_pages import PATHS
@@ -51,7 +51,7 @@ def test_ready_stands_there_as_it_is_sent() -> None:
 
 
 def test_everything_else_is_named_too() -> None:
-    named = {*get_args(messages.Code), *audio_format.MEDIA_TYPES, *PATHS}
+    named = {*get_args(protocol_errors.Code), *audio_format.MEDIA_TYPES, *PATHS}
     codes = {str(code) for code in (NOT_AUTHORISED, FULL, RESTARTING, TRY_LATER, 1000, 1008, 1009, 1011)}
     for name in named:
         assert f"`{name}`" in PAGE, name

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import pytest
 
-from app import messages
+from app import protocol_errors
 from app.daemon import Daemon
 from app.metrics import Metrics
 from tests.daemon_rig import Client, ServedFakeEngine, get, play, serving, settings, turn_until
@@ -52,7 +52,7 @@ def test_get() -> None:
 def test_counters_are_there_before_anything_is_counted() -> None:
     """An alert on `increase(...)` sees no first failure where the counter appears with it."""
     figures = Metrics().text().decode()
-    for code in (*get_args(messages.Code), "origin", "full", "idle_socket", "dead_peer"):
+    for code in (*get_args(protocol_errors.Code), "origin", "full", "idle_socket", "dead_peer"):
         assert f'speakd_refusals_total{{reason="{code}"}} 0.0' in figures
     for outcome in ("end", "limit", "cancelled", "error"):
         assert f'speakd_contexts_total{{outcome="{outcome}"}} 0.0' in figures

@@ -1,18 +1,26 @@
-"""What is wrong with a message that could not be read, in words its author can use.
+"""What goes wrong in a conversation of `speakd.v1`, in words a client can use.
 
-Purpose: `explain`: code, reason and context of the error that answers it. Knows: JSON, msgspec's reasons, structs and
-their fields. Does not know: which messages there are (`messages`), in which order they may come.
+Purpose: `ProtocolError` with its codes; `explain`, which finds what is wrong with a message that could not be read.
+Knows: JSON, msgspec's reasons, structs and their fields. Does not know: which messages there are (`messages`), in which
+order they may come.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, Literal, get_args
 
 import msgspec
 
-if TYPE_CHECKING:
-    from app.messages import Code
+from engines.errors import SpeechError
+
+Code = Literal[
+    "bad_json", "unknown_type", "unknown_field", "bad_field", "not_authorised",
+    "context_exists", "unknown_context", "context_ended", "context_cancelled", "too_many_contexts", "too_many_flushes",
+    "text_too_long", "unknown_voice", "unknown_language", "bad_format", "bad_request",
+    "not_allowed", "no_loudspeaker", "busy", "idle", "shutting_down", "engine_failed", "internal",
+]  # fmt: skip
+"""What an error is about; its message says how to mend it."""
 
 Structs = Mapping[str, type[msgspec.Struct]]
 MAX_CONTEXT_ID: Final = 64
@@ -20,32 +28,41 @@ MAX_CONTEXT_ID: Final = 64
 _NO_JSON: Final = (msgspec.DecodeError, ValueError, RecursionError)
 
 
-def explain(data: str | bytes, error: Exception, kinds: Structs, parts: Structs) -> tuple[Code, str, str | None]:
+class ProtocolError(SpeechError):
+    """A message that cannot be taken; it changes nothing but what the answer says."""
+
+    def __init__(self, code: Code, message: str, context: str | None = None) -> None:
+        super().__init__(message)
+        self.code: Final[Code] = code
+        self.context: Final = context
+
+
+def explain(data: str | bytes, error: Exception, kinds: Structs, parts: Structs) -> ProtocolError:
     """Which part of a message is wrong, and what it may be. `parts`: what its fields hold, by their names."""
     try:
         raw: Any = msgspec.json.decode(data)
     except _NO_JSON as fault:
         return _no_json(data, fault)
     if not isinstance(raw, dict):
-        return "bad_json", 'a message must be a JSON object, like {"type": "describe"}', None
+        return ProtocolError("bad_json", 'a message must be a JSON object, like {"type": "describe"}')
     context = _context_of(raw)
     tag = raw.get("type")
     kind = kinds.get(tag) if isinstance(tag, str) else None
     if kind is None:
-        return "unknown_type", f"'type' must be one of: {', '.join(kinds)}", context
+        return ProtocolError("unknown_type", f"'type' must be one of: {', '.join(kinds)}", context)
     what, _, where = str(error).partition(" - at `$")
     place = where.strip(".`")
     if "unknown field" in what:
         part = parts.get(place, kind)
         fields = [field.encode_name for field in msgspec.structs.fields(part)]
         takes = ", ".join(fields if part is not kind else ["type", *fields])
-        return "unknown_field", f"{tag}: {what}; {place or tag} takes: {takes}", context
+        return ProtocolError("unknown_field", f"{tag}: {what}; {place or tag} takes: {takes}", context)
     if "enum value" in what:
         what += f"; it may be {' or '.join(_choices(kind, place))}"
-    return "bad_field", f"{tag}: {place + ': ' if place else ''}{what}", context
+    return ProtocolError("bad_field", f"{tag}: {place + ': ' if place else ''}{what}", context)
 
 
-def _no_json(data: str | bytes, fault: Exception) -> tuple[Code, str, str | None]:
+def _no_json(data: str | bytes, fault: Exception) -> ProtocolError:
     """JavaScript sends half a character where a text was cut in one; the parser has no better word than "truncated"."""
     import json  # takes 2 ms, and is seldom asked
 
@@ -54,10 +71,11 @@ def _no_json(data: str | bytes, fault: Exception) -> tuple[Code, str, str | None
         json.dumps(raw, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         context = _context_of(raw) if isinstance(raw, dict) else None
-        return "bad_json", "a character was cut in two (a lone surrogate): cut text between characters", context
+        reason = "a character was cut in two (a lone surrogate): cut text between characters"
+        return ProtocolError("bad_json", reason, context)
     except _NO_JSON:
         pass
-    return "bad_json", f"a message must be one JSON object in UTF-8: {fault}", None
+    return ProtocolError("bad_json", f"a message must be one JSON object in UTF-8: {fault}")
 
 
 def _context_of(raw: dict[str, Any]) -> str | None:
