@@ -30,8 +30,13 @@ def client_sockets(environment: Mapping[str, str] | None = None) -> list[str]:
     environment = os.environ if environment is None else environment
     if VARIABLE in environment:
         return [environment[VARIABLE]] if environment[VARIABLE] else []
-    own = environment.get("XDG_RUNTIME_DIR", "") or f"/tmp/speakd-{os.getuid()}"
+    own = own_directory(environment)
     return [f"{directory}/{NAME}" for directory in (own, _SYSTEM) if directory != own or _is_ours(own)]
+
+
+def own_directory(environment: Mapping[str, str]) -> str:
+    """Where a user's own daemon has its socket."""
+    return environment.get("XDG_RUNTIME_DIR", "") or f"/tmp/speakd-{os.getuid()}"
 
 
 def configured_voice(file: str, root: str) -> dict[str, str] | None:

@@ -18,10 +18,11 @@ import msgspec
 from websockets.asyncio.server import ServerConnection
 
 from app.audio_format import offers
+from app.client_places import PROTOCOL
 from app.context import ContextReport, ListenerLeftError, OpenLocal, SpeakingContext
 from app.context_plan import Plan, plan
 from app.logs import log_context
-from app.messages import PROTOCOL, PlaybackState, Ready
+from app.messages import PlaybackState, Ready
 from app.peer import Peer
 from app.protocol import Asked, Event, Fed, Outcome, Refused, SpeechProtocol, Start, TokenShown, Told
 from app.protocol_errors import ProtocolError

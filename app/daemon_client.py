@@ -16,9 +16,8 @@ from typing import Final
 import numpy as np
 
 from app.block import HEADER
-from app.client_places import SPEAK_PATH
+from app.client_places import MODELS_HEADER, PROTOCOL, SPEAK_PATH, fingerprint
 from app.messages import (
-    PROTOCOL,
     Cancel,
     ContextDone,
     ContextStart,
@@ -37,7 +36,7 @@ from app.protocol_errors import ProtocolError
 from app.session import SEVERITY, Mark, SessionReport
 from app.sink import Sink
 from app.small_websocket import SmallWebSocket
-from app.socket_path import MODELS_HEADER, client_paths, fingerprint
+from app.socket_path import client_paths
 from app.text_room import Relay
 from app.wishes import Wishes
 from engines.contract import End, Layout, Pcm
@@ -61,7 +60,7 @@ async def find_daemon(wishes: Wishes) -> SmallWebSocket | None:
     for path in client_paths():
         if not path.exists():
             continue
-        mark = mark or fingerprint(wishes.bundle)
+        mark = mark or fingerprint(str(wishes.bundle))
         with contextlib.suppress(OSError, SpeechError, asyncio.TimeoutError):
             socket = await asyncio.wait_for(SmallWebSocket.open(path, SPEAK_PATH, PROTOCOL), _PATIENCE_S)
             with contextlib.ExitStack() as ends:

@@ -12,10 +12,9 @@ from typing import Annotated, Final, Literal, get_args
 import msgspec
 from msgspec import Meta
 
-from app import client_places
+from app.client_places import PROTOCOL
 from app.protocol_errors import MAX_CONTEXT_ID, ProtocolError, explain
 
-PROTOCOL: Final = client_places.PROTOCOL
 MAX_INSTRUCT: Final = 2000
 """Characters."""
 

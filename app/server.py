@@ -24,13 +24,11 @@ from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 from app import socket_file
-from app.client_places import SPEAK_PATH
+from app.client_places import MODELS_HEADER, PROTOCOL, SPEAK_PATH
 from app.connection import FULL, NOT_AUTHORISED, RESTARTING, TRY_LATER, Connection
 from app.door import SERVER, door
 from app.http_pages import GUARDED, Sources, answer, at_once, problem, target
-from app.messages import PROTOCOL
 from app.services import Services
-from app.socket_path import MODELS_HEADER
 
 _ONCE: Final = ("Host", "Origin", "Authorization")
 """Headers that decide who may come in."""

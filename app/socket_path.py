@@ -1,4 +1,4 @@
-"""Where the daemon's Unix socket is, and how a client knows that behind it is the voice it means.
+"""Where the daemon's Unix socket is.
 
 Purpose: one rule for the daemon, which makes it, and for clients, which look for it. Knows: the environment, paths.
 Does not know: sockets.
@@ -10,10 +10,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from app import client_places
-from app.client_places import MODELS_HEADER, NAME, VARIABLE
-
-__all__ = ["MODELS_HEADER", "NAME", "VARIABLE", "client_paths", "fingerprint", "server_path"]
+from app.client_places import NAME, client_sockets, own_directory
 
 
 def server_path(setting: str, environment: Mapping[str, str] | None = None) -> Path | None:
@@ -21,15 +18,9 @@ def server_path(setting: str, environment: Mapping[str, str] | None = None) -> P
     environment = os.environ if environment is None else environment
     if setting != "auto":
         return Path(setting).expanduser() if setting else None
-    runtime = environment.get("RUNTIME_DIRECTORY", "").split(":")[0] or environment.get("XDG_RUNTIME_DIR", "")
-    return Path(runtime or f"/tmp/speakd-{os.getuid()}") / NAME
+    return Path(environment.get("RUNTIME_DIRECTORY", "").split(":")[0] or own_directory(environment)) / NAME
 
 
 def client_paths(environment: Mapping[str, str] | None = None) -> list[Path]:
     """Where a client looks, in order."""
-    return [Path(path) for path in client_places.client_sockets(environment)]
-
-
-def fingerprint(bundle: Path) -> str:
-    """Says which model a bundle is; empty where there is none."""
-    return client_places.fingerprint(str(bundle))
+    return [Path(path) for path in client_sockets(environment)]

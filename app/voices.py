@@ -18,11 +18,11 @@ from typing import Final, Protocol
 import structlog
 
 from app.bundle_reader import BundleReader, Reader
+from app.client_places import fingerprint
 from app.config import Config
 from app.engine_client import Engine, EngineClient
 from app.executor import BoundedExecutor
 from app.promptness import be_ordinary
-from app.socket_path import fingerprint
 from app.threads import in_thread
 from engines.contract import EngineStatistics, SpeechRequest, VoiceInfo
 from engines.engine_config import EngineConfig
@@ -60,7 +60,7 @@ class VoiceModel:
 
     def __init__(self, path: str, engine: ServedEngine, reader: Reader, client: EngineClient) -> None:
         self.path = path
-        self.fingerprint = fingerprint(Path(path))
+        self.fingerprint = fingerprint(path)
         self.engine = engine
         self.reader = reader
         self.client = client

@@ -19,11 +19,11 @@ import msgspec
 from websockets.asyncio.client import ClientConnection, connect, unix_connect
 
 from app.block import BlockHeader
+from app.client_places import PROTOCOL
 from app.config import Config
 from app.daemon import Daemon
 from app.engine_client import EngineClient
 from app.executor import BoundedExecutor
-from app.messages import PROTOCOL
 from app.plan_builder import MakePlanBuilder, make_plan_builder
 from app.session_doors import FrontEnd
 from app.sink import to_pcm16

@@ -13,7 +13,7 @@ from websockets.typing import Subprotocol
 from app import client_places
 from app.daemon_client import find_daemon
 from app.small_websocket import SmallWebSocket, WebSocketClosedError
-from app.socket_path import client_paths, fingerprint, server_path
+from app.socket_path import client_paths, server_path
 from tests.daemon_rig import ServedFakeEngine, play, serving, settings
 from tests.test_daemon_client import bundle, connected, socket, wishes
 
@@ -66,7 +66,7 @@ def test_a_daemon_that_does_not_answer_in_time_is_not_kept_waiting(
             left.set()
 
         def name_the_model(_connection: ServerConnection, _request: Request, response: Response) -> None:
-            response.headers[client_places.MODELS_HEADER] = fingerprint(bundle)
+            response.headers[client_places.MODELS_HEADER] = client_places.fingerprint(str(bundle))
 
         protocols = [Subprotocol(client_places.PROTOCOL)]
         async with await asyncio.start_unix_server(mute, socket):
@@ -91,4 +91,4 @@ def test_places() -> None:
     assert client_paths({"XDG_RUNTIME_DIR": "/run/user/1"})[0] == Path("/run/user/1/speakd.sock")
     assert client_paths({})[-1] == Path("/run/speakd/speakd.sock")
     assert client_paths({"SPEAKD_SOCKET": ""}) == []
-    assert fingerprint(Path("/nowhere")) == ""
+    assert client_places.fingerprint("/nowhere") == ""
