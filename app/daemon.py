@@ -38,6 +38,7 @@ from app.plans import PATIENCE_S, Plans
 from app.promptness import be_prompt, spare_collections
 from app.pulse import Pulse
 from app.reload import check_sizes, reload_services
+from app.remote_reader import RemoteReader
 from app.server import SpeakServer
 from app.services import Services, bundles_of
 from app.socket_path import server_path
@@ -75,7 +76,9 @@ class Daemon:
         )
         self._figures = BoundedExecutor("figures", workers=1, max_waiting=8)
         self._text = TextProcess(pools.text, config.server.stall_s / 2) if config.server.offload else None
-        opener = opener or partial(open_model, open_reader=self._text.reader if self._text else BundleReader)
+        opener = opener or partial(
+            open_model, open_reader=partial(RemoteReader, self._text) if self._text else BundleReader
+        )
         self.services = Services(
             config=config,
             guard=security.open_guard(config),

@@ -1,27 +1,27 @@
 """A voice's text side as contexts see it, while the text worker does the reading.
 
 Purpose: `RemoteReader` and `RemoteFrontEnd`, which have what a `Reader` and a front end have, and ask the worker for
-it. Knows: requests and answers. Does not know: processes, whether the worker lives (`text_process`), text.
+it. Knows: requests and answers. Does not know: whether the worker lives (`text_process`), text.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
+from app.session_doors import FrontEnd
 from app.text_messages import Begin, Early, Feed, Finish, Forget, Ids, Instruct, Pieces, Request
 from app.text_piece import TextPiece
-
-if TYPE_CHECKING:
-    from app.session_doors import FrontEnd
-    from app.text_process import TextProcess
+from app.text_process import TextProcess
 
 
 class RemoteReader:
     """A bundle's voice reading in the worker; see `app.bundle_reader.Reader`."""
 
-    def __init__(self, process: TextProcess, number: int) -> None:
+    def __init__(self, process: TextProcess, bundle: Path) -> None:
+        """Opens it there. Raises `BundleError`, `TextWorkerError`."""
         self._process = process
-        self._number = number
+        self._number = process.open_reader(bundle)
 
     def front_end(self, language: str) -> RemoteFrontEnd:
         """For one stream of text. Raises `TextWorkerError`."""

@@ -1,9 +1,8 @@
 """The daemon's side of the text worker: begun once, asked by the text pool's thread, begun again when it dies.
 
-Purpose: `TextProcess` keeps one worker alive and gives out `RemoteReader`s, which work in that process. Streams that
-were open when it died are lost, and say so. Knows: processes, which voices a worker must have open. Does not know:
-text, contexts, what else is asked (`remote_reader`). All waiting is bounded by `patience_s`, all work by the pool that
-does the asking.
+Purpose: `TextProcess` keeps one worker alive, with the voices open that are read there. Streams that were open when it
+died are lost, and say so. Knows: processes, which voices a worker must have open. Does not know: text, contexts, what
+else is asked (`remote_reader`). All waiting is bounded by `patience_s`, all work by the pool that does the asking.
 """
 
 from __future__ import annotations
@@ -24,17 +23,7 @@ import structlog
 
 from app.children import ROOT, environment_for_children
 from app.executor import BoundedExecutor, ExecutorClosedError, ExecutorFullError
-from app.remote_reader import RemoteReader
-from app.text_messages import (
-    ANSWERS,
-    Answer,
-    Close,
-    Failed,
-    Open,
-    Request,
-    receive,
-    send,
-)
+from app.text_messages import ANSWERS, Answer, Close, Failed, Open, Request, receive, send
 from engines.errors import BundleError, SpeechError
 from engines.voice_files import front_end_info
 
@@ -62,12 +51,13 @@ class TextProcess:
         self._link: socket.socket | None = None
         self._asking = threading.Lock()
         self._numbers = itertools.count()
-        self._bundles: dict[int, str] = {}
-        self._marks: dict[int, str] = {}
-        """Of the files that were read for each; another worker must read the same, or the engine gets foreign ids."""
+        self._bundles: dict[int, tuple[str, str]] = {}
+        """Of each reader, with a mark of the files that were read: another worker must read the same, or the engine
+        gets foreign ids."""
         self._errands: deque[Request] = deque()
         """What has to be said before the next request; bounded by the streams and readers there were."""
-        self._life = 0
+        self.life = 0
+        """Which worker is being asked: what one was told, the next does not know."""
         self._ending = False
         self._due = False
         self._not_before = 0.0
@@ -80,30 +70,27 @@ class TextProcess:
         """Of the worker, while there is one."""
         return self._process.pid if self._process is not None else None
 
-    def reader(self, bundle: Path) -> RemoteReader:
-        """Open a bundle's front end in the worker. Raises `BundleError`, `TextWorkerError`."""
-        number = next(self._numbers)
+    def open_reader(self, bundle: Path) -> int:
+        """Open a bundle's front end in the worker, under the number that is returned.
+
+        Raises `BundleError`, `TextWorkerError`.
+        """
+        number = self.number()
         opening = Open(number, str(bundle.resolve()))
         self.ask(opening)
-        self._bundles[number] = opening.bundle
-        self._marks[number] = _mark(bundle)
-        return RemoteReader(self, number)
+        self._bundles[number] = opening.bundle, _mark(bundle)
+        return number
 
     def number(self) -> int:
-        """For a new stream."""
+        """For a new reader or stream."""
         return next(self._numbers)
-
-    @property
-    def life(self) -> int:
-        """Which worker is being asked: what one was told, the next does not know."""
-        return self._life
 
     def ask(self, request: Request, life: int | None = None) -> Answer:
         """Ask and wait; with `life`, only the worker of that life. Raises `TextWorkerError`, `BundleError`."""
         with self._asking:
             if life is None:
                 self._live()
-            elif life != self._life:
+            elif life != self.life:
                 raise TextWorkerError(_LOST)
             self._run_errands()
             answer = self._exchange(request)
@@ -121,7 +108,6 @@ class TextProcess:
     def close_reader(self, number: int) -> None:
         """A reader is not needed any more. Never waits; from any thread."""
         self._bundles.pop(number, None)
-        self._marks.pop(number, None)
         self.tell(Close(number))
 
     def look_after(self) -> None:
@@ -160,8 +146,8 @@ class TextProcess:
             raise TextWorkerError("the daemon is stopping")
         try:
             self._begin()
-            for number, bundle in tuple(self._bundles.items()):
-                known, found = self._marks.get(number), _mark(Path(bundle))
+            for number, (bundle, known) in tuple(self._bundles.items()):
+                found = _mark(Path(bundle))
                 if known and found and known != found:
                     answer: Answer = Failed("bundle", "its files for text were replaced since; restart the daemon")
                 else:
@@ -194,7 +180,7 @@ class TextProcess:
         except OSError as error:  # no memory, no more tasks or files for this service
             raise TextWorkerError(f"the process that reads text cannot be started: {error}") from error
         self._link = ours
-        self._life += 1
+        self.life += 1
         self._errands.clear()
 
     def _exchange(self, request: Request) -> Answer:

@@ -14,6 +14,7 @@ from app.daemon import Daemon
 from app.engine_client import EngineClient
 from app.executor import BoundedExecutor
 from app.inline_executor import InlineExecutor
+from app.remote_reader import RemoteReader
 from app.voices import VoiceModel
 from tests.daemon_rig import Client, LetterReader, ServedFakeEngine, get, play, serving, settings, turn_until
 from tests.test_text_process import is_gone
@@ -39,7 +40,7 @@ def test_a_worker_that_dies_costs_only_text_that_was_not_read(tiny_bundle: Path)
 
         async def opener(bundle: str, config: Config, text: BoundedExecutor) -> VoiceModel:
             assert daemon._text is not None
-            reader = await text.run(daemon._text.reader, tiny_bundle)
+            reader = await text.run(RemoteReader, daemon._text, tiny_bundle)
             return VoiceModel(bundle, engine, reader, EngineClient(engine, max_active=4, max_waiting=64))
 
         daemon = Daemon(settings(), None, opener=opener)

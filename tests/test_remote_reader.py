@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from app.bundle_reader import BundleReader, Reader
 from app.executor import BoundedExecutor
+from app.remote_reader import RemoteReader
 from app.session_doors import FrontEnd
 from app.text_piece import TextPiece
 from app.text_process import TextProcess
@@ -27,7 +28,7 @@ def pair(tiny_bundle: Path) -> Iterator[tuple[Reader, Reader]]:
     """A reader here and one in another process."""
     executor = BoundedExecutor("text", workers=1, max_waiting=8)
     running = TextProcess(executor, patience_s=30.0)
-    yield BundleReader(tiny_bundle), running.reader(tiny_bundle)
+    yield BundleReader(tiny_bundle), RemoteReader(running, tiny_bundle)
     running.end()
     executor.shutdown()
 

@@ -17,6 +17,7 @@ import pytest
 
 from app.bundle_reader import BundleReader
 from app.executor import BoundedExecutor, ExecutorFullError
+from app.remote_reader import RemoteReader
 from app.text_messages import Begin
 from app.text_process import TextProcess, TextWorkerError
 from engines.errors import BundleError
@@ -55,12 +56,12 @@ def is_gone(pid: int) -> bool:
 
 def test_a_bundle_that_cannot_be_read_is_named(process: TextProcess, tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="manifest"):
-        process.reader(tmp_path)
+        process.open_reader(tmp_path)
     assert process.deaths == 0
 
 
 def test_a_worker_that_is_killed_is_replaced(process: TextProcess, tiny_bundle: Path) -> None:
-    reader = process.reader(tiny_bundle)
+    reader = RemoteReader(process, tiny_bundle)
     lost = reader.front_end("english")
     lost.feed(STORY)
     kill(process)
@@ -77,7 +78,7 @@ def test_a_worker_that_is_killed_is_replaced(process: TextProcess, tiny_bundle: 
 def test_a_worker_that_died_unnoticed_is_replaced_before_somebody_needs_it(
     process: TextProcess, pool: BoundedExecutor, tiny_bundle: Path
 ) -> None:
-    process.reader(tiny_bundle)
+    process.open_reader(tiny_bundle)
     first = process.pid
     kill(process)
     while process.pid == first or process.pid is None or pool.statistics().active:
@@ -89,7 +90,7 @@ def test_a_worker_that_died_unnoticed_is_replaced_before_somebody_needs_it(
 
 def test_a_worker_that_hangs_is_ended(pool: BoundedExecutor, tiny_bundle: Path) -> None:
     process = TextProcess(pool, patience_s=30.0)
-    reader = process.reader(tiny_bundle)
+    reader = RemoteReader(process, tiny_bundle)
     stuck = reader.front_end("english")
     kill(process, signal.SIGSTOP)
     assert process._link is not None
@@ -103,7 +104,7 @@ def test_a_worker_that_hangs_is_ended(pool: BoundedExecutor, tiny_bundle: Path) 
 def test_a_worker_that_does_not_start_says_so(
     process: TextProcess, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader = process.reader(tiny_bundle)
+    reader = RemoteReader(process, tiny_bundle)
     kill(process)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(TextWorkerError):
@@ -117,7 +118,7 @@ def test_a_worker_that_does_not_start_says_so(
 def test_a_machine_that_has_no_room_for_a_worker_is_told_as_that(
     process: TextProcess, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader = process.reader(tiny_bundle)
+    reader = RemoteReader(process, tiny_bundle)
     kill(process)
 
     def full(*_: object, **__: object) -> None:
@@ -137,10 +138,10 @@ def test_a_voice_that_cannot_be_opened_again_costs_only_itself(
 ) -> None:
     other = tmp_path / "other"
     other.symlink_to(tiny_bundle)
-    process.reader(tiny_bundle)
-    process._bundles[99] = str(tmp_path / "gone")
+    process.open_reader(tiny_bundle)
+    process._bundles[99] = str(tmp_path / "gone"), ""
     kill(process)
-    reader = process.reader(other)
+    reader = RemoteReader(process, other)
     assert reader.front_end("english").feed(STORY)
     with pytest.raises(BundleError, match="could not be opened again"):
         process.ask(Begin(100, 99, "english"))
@@ -152,7 +153,7 @@ def test_a_voice_whose_files_were_replaced_is_not_read_by_the_new_ones(
     """The engine speaks with the old ones still: other ids would be other words."""
     voice = tmp_path / "voice"
     shutil.copytree(tiny_bundle, voice)
-    reader, untouched = process.reader(voice), process.reader(tiny_bundle)
+    reader, untouched = RemoteReader(process, voice), RemoteReader(process, tiny_bundle)
     tokenizer = front_end_info(voice).tokenizer
     tokenizer.write_bytes(tokenizer.read_bytes() + b"\n")
     kill(process)
@@ -162,7 +163,7 @@ def test_a_voice_whose_files_were_replaced_is_not_read_by_the_new_ones(
 
 
 def test_what_is_released_is_forgotten(process: TextProcess, tiny_bundle: Path) -> None:
-    reader = process.reader(tiny_bundle)
+    reader = RemoteReader(process, tiny_bundle)
     kept, released = reader.front_end("english"), reader.front_end("english")
     reader.release(released)
     reader.release(released)
@@ -173,7 +174,7 @@ def test_what_is_released_is_forgotten(process: TextProcess, tiny_bundle: Path) 
     with pytest.raises(BundleError):
         reader.front_end("english")
     kill(process)
-    process.reader(tiny_bundle)
+    process.open_reader(tiny_bundle)
     with pytest.raises(BundleError):  # nor is it opened again by another worker
         reader.front_end("english")
 
@@ -181,7 +182,7 @@ def test_what_is_released_is_forgotten(process: TextProcess, tiny_bundle: Path) 
 def test_a_full_queue_refuses_and_keeps_its_order(tiny_bundle: Path) -> None:
     pool = BoundedExecutor("text", workers=1, max_waiting=3)
     process = TextProcess(pool, patience_s=30.0)
-    front_end = pool.submit(process.reader, tiny_bundle).result().front_end("english")
+    front_end = pool.submit(RemoteReader, process, tiny_bundle).result().front_end("english")
     kill(process, signal.SIGSTOP)
     parts = [STORY[start : start + 30] for start in range(0, 120, 30)]
     asked = [pool.submit(front_end.feed, part) for part in parts]
@@ -197,7 +198,7 @@ def test_a_full_queue_refuses_and_keeps_its_order(tiny_bundle: Path) -> None:
 
 
 def test_signals_to_the_whole_group_do_not_end_it(process: TextProcess, tiny_bundle: Path) -> None:
-    reader = process.reader(tiny_bundle)
+    reader = RemoteReader(process, tiny_bundle)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         kill(process, number)
     assert reader.front_end("english").feed(STORY)
@@ -205,7 +206,7 @@ def test_signals_to_the_whole_group_do_not_end_it(process: TextProcess, tiny_bun
 
 
 def test_the_end_leaves_no_process_even_one_that_hangs(process: TextProcess, tiny_bundle: Path) -> None:
-    process.reader(tiny_bundle)
+    process.open_reader(tiny_bundle)
     first = process.pid
     assert first is not None
     kill(process, signal.SIGSTOP)
@@ -214,11 +215,11 @@ def test_the_end_leaves_no_process_even_one_that_hangs(process: TextProcess, tin
     assert is_gone(first)
     process.look_after()
     with pytest.raises(TextWorkerError, match="stopping"):
-        process.reader(tiny_bundle)
+        process.open_reader(tiny_bundle)
 
 
 def test_the_end_wakes_whoever_waits_for_an_answer(process: TextProcess, tiny_bundle: Path) -> None:
-    front_end = process.reader(tiny_bundle).front_end("english")
+    front_end = RemoteReader(process, tiny_bundle).front_end("english")
     kill(process, signal.SIGSTOP)
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(front_end.feed, STORY)
@@ -231,7 +232,7 @@ def test_the_end_wakes_whoever_waits_for_an_answer(process: TextProcess, tiny_bu
 def test_what_is_released_when_the_pool_has_ended_disturbs_nobody(
     process: TextProcess, pool: BoundedExecutor, tiny_bundle: Path
 ) -> None:
-    reader = process.reader(tiny_bundle)
+    reader = RemoteReader(process, tiny_bundle)
     front_end = reader.front_end("english")
     pool.shutdown()
     reader.release(front_end)
@@ -242,7 +243,7 @@ def test_it_ends_with_its_daemon_however_that_ends(tiny_bundle: Path) -> None:
     program = (
         "import sys, time; from pathlib import Path; from app.text_process import *\n"
         "process = TextProcess(BoundedExecutor('text', workers=1, max_waiting=1), 30.0)\n"
-        "process.reader(Path(sys.argv[1])); print(process.pid, flush=True); time.sleep(600)"
+        "process.open_reader(Path(sys.argv[1])); print(process.pid, flush=True); time.sleep(600)"
     )
     root = Path(__file__).parent.parent
     daemon = subprocess.Popen([sys.executable, "-c", program, str(tiny_bundle)], cwd=root, stdout=subprocess.PIPE)
