@@ -23,8 +23,9 @@ import numpy as np
 from app.engine_client import Speech
 from app.executor import BoundedExecutor
 from app.pauses import Pause, with_pauses
-from app.session_doors import FrontEnd, Piece, SpeechDoor
+from app.session_doors import FrontEnd, SpeechDoor
 from app.sink import Sink
+from app.text_piece import TextPiece
 from engines.contract import Codes, End, Layout, Outcome, SpeechRequest
 from engines.errors import SpeechError
 
@@ -90,7 +91,7 @@ class SpeechSession:
         self._request = request
         self._clock = clock
         self._began: float | None = None
-        self._pieces: asyncio.Queue[Piece | Mark | None] = asyncio.Queue(PIECES_WAITING)
+        self._pieces: asyncio.Queue[TextPiece | Mark | None] = asyncio.Queue(PIECES_WAITING)
         self._speeches: asyncio.Queue[Speech | Mark | None] = asyncio.Queue(1)
         self._open: list[Speech] = []
         self._work: asyncio.Task[None] | None = None
@@ -170,7 +171,7 @@ class SpeechSession:
         await self._put(self._front_end.finish)
         await self._pieces.put(None)
 
-    async def _put(self, cut: Callable[[], list[Piece]]) -> None:
+    async def _put(self, cut: Callable[[], list[TextPiece]]) -> None:
         """What a step of the front end gives, into the queue."""
         for piece in await self._executor.run(cut):
             await self._pieces.put(piece)

@@ -1,29 +1,16 @@
 """What a session needs of its neighbours.
 
-Purpose: the shapes of a front end, of its pieces, and of the place where utterances begin. Knows: their methods. Does
-not know: who has them.
+Purpose: the shapes of a front end and of the place where utterances begin. Knows: their methods. Does not know: who
+has them.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from app.engine_client import Speech
+from app.text_piece import TextPiece
 from engines.contract import SpeechRequest, VoiceInfo
-
-
-class Piece(Protocol):
-    """A piece of text as the front end cuts it; `app.text_piece.TextPiece` is one."""
-
-    @property
-    def ids(self) -> tuple[int, ...]:
-        """Token ids."""
-        ...
-
-    @property
-    def ends_segment(self) -> bool:
-        """Whether the utterance ends here."""
-        ...
 
 
 class SpeechDoor(Protocol):
@@ -42,14 +29,14 @@ class SpeechDoor(Protocol):
 class FrontEnd(Protocol):
     """What turns text into pieces; `app.front_end.TextFrontEnd` does."""
 
-    def feed(self, text: str) -> list[Any]:
+    def feed(self, text: str) -> list[TextPiece]:
         """Take text as it comes; returns the segments no later character can change."""
         ...
 
-    def early(self) -> list[Any]:
+    def early(self) -> list[TextPiece]:
         """What may already be spoken of the unfinished segment, now that the writer pauses."""
         ...
 
-    def finish(self) -> list[Any]:
+    def finish(self) -> list[TextPiece]:
         """No more text; returns the rest."""
         ...

@@ -28,6 +28,7 @@ from app.plan_builder import MakePlanBuilder, make_plan_builder
 from app.session_doors import FrontEnd
 from app.sink import to_pcm16
 from app.systemd_notify import SystemdNotify
+from app.text_piece import TextPiece
 from app.voices import VoiceModel
 from engines.contract import EngineStatistics, SpeechRequest
 from engines.errors import RequestError
@@ -70,33 +71,27 @@ class ServedFakeEngine(FakeEngine):
             utterance.cancel()
 
 
-@dataclass(frozen=True)
-class LetterPiece:
-    ids: tuple[int, ...]
-    ends_segment: bool
-
-
 class LetterFrontEnd:
     """One id, and so one frame, for each letter; a dot ends the segment."""
 
     def __init__(self) -> None:
         self.held = ""
 
-    def feed(self, text: str) -> list[LetterPiece]:
+    def feed(self, text: str) -> list[TextPiece]:
         *sentences, self.held = (self.held + text).split(".")
         return [piece for sentence in sentences for piece in self.piece(sentence)]
 
-    def early(self) -> list[LetterPiece]:
+    def early(self) -> list[TextPiece]:
         return []
 
-    def finish(self) -> list[LetterPiece]:
+    def finish(self) -> list[TextPiece]:
         rest, self.held = self.held, ""
         return self.piece(rest)
 
     @staticmethod
-    def piece(text: str) -> list[LetterPiece]:
+    def piece(text: str) -> list[TextPiece]:
         ids = tuple(ord(letter) for letter in text if letter != " ")
-        return [LetterPiece(ids, True)] if ids else []
+        return [TextPiece(ids=ids, ends_segment=True, text=text, span=(0, 0))] if ids else []
 
 
 class LetterReader:

@@ -15,14 +15,9 @@ import numpy as np
 from app.engine_client import EngineClient
 from app.executor import BoundedExecutor
 from app.session import SessionReport, SpeechSession
+from app.text_piece import TextPiece
 from engines.contract import Pcm, SpeechRequest
 from tests.fake_engine import FakeEngine
-
-
-@dataclass(frozen=True)
-class TextPiece:
-    ids: tuple[int, ...]
-    ends_segment: bool
 
 
 class FakeFrontEnd:
@@ -46,7 +41,8 @@ class FakeFrontEnd:
 
     @staticmethod
     def piece(text: str, *, ends: bool) -> TextPiece:
-        return TextPiece(tuple(ord(letter) for letter in text if letter != " "), ends)
+        ids = tuple(ord(letter) for letter in text if letter != " ")
+        return TextPiece(ids=ids, ends_segment=ends, text=text, span=(0, 0))
 
 
 @dataclass

@@ -18,9 +18,10 @@ from app.engine_client import EngineClient
 from app.executor import BoundedExecutor
 from app.local_sink import LocalLoudspeaker, LocalSink
 from app.messages import ContextStart
+from app.text_piece import TextPiece
 from app.voices import VoiceModel, VoiceTable
 from engines.contract import End
-from tests.daemon_rig import LetterFrontEnd, LetterPiece, LetterReader, ServedFakeEngine, play, settings, turn_until
+from tests.daemon_rig import LetterFrontEnd, LetterReader, ServedFakeEngine, play, settings, turn_until
 from tests.silent_player import SilentPlayer
 from tests.test_executor import Gate
 
@@ -242,11 +243,11 @@ def test_what_is_full_is_told_as_busy(full: str) -> None:
 class PiecewiseFrontEnd(LetterFrontEnd):
     """Gives what it has at once, as for voices that read while they speak."""
 
-    def feed(self, text: str) -> list[LetterPiece]:
-        return [LetterPiece(tuple(map(ord, text)), ends_segment=False)]
+    def feed(self, text: str) -> list[TextPiece]:
+        return [TextPiece(ids=tuple(map(ord, text)), ends_segment=False, text=text, span=(0, 0))]
 
-    def finish(self) -> list[LetterPiece]:
-        return [LetterPiece((), ends_segment=True)]
+    def finish(self) -> list[TextPiece]:
+        return [TextPiece(ids=(), ends_segment=True, text="", span=(0, 0))]
 
 
 class PiecewiseReader(LetterReader):
