@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter, deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Final, Protocol
 
 from engines.contract import Outcome, Pcm, SpeechRequest, Utterance, VoiceInfo
@@ -48,7 +48,7 @@ class Lease:
 
 
 class Speech:
-    """One utterance, on the event loop. Leaving its `async with` cancels it, and waits until the engine has let go."""
+    """One utterance, on the event loop; to be closed by whoever began it."""
 
     def __init__(self, utterance: Utterance, lease: Lease) -> None:
         self._loop = asyncio.get_running_loop()
@@ -96,15 +96,7 @@ class Speech:
         await asyncio.wait((self._ended,))
         self._utterance.pcm.on_readable(None)
 
-    async def __aenter__(self) -> Speech:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    def _from_engine_thread(self, action: _Action) -> None:
+    def _from_engine_thread(self, action: Callable[[], None]) -> None:
         """Hand an action to the loop; a loop that has closed has nobody left to tell."""
         try:
             self._loop.call_soon_threadsafe(action)
@@ -123,10 +115,6 @@ class Speech:
             self._ended.exception()  # a failure nobody waits for is not worth a warning
         else:
             self._ended.set_result(future.result())
-
-
-class _Action(Protocol):
-    def __call__(self) -> None: ...
 
 
 class EngineClient:

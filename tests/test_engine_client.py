@@ -138,23 +138,25 @@ def test_failure_reaches_the_reader_and_the_outcome() -> None:
     async def scenario() -> None:
         engine = FakeEngine(hold=True)
         client = EngineClient(engine, max_active=1, max_waiting=0)
-        async with await client.start(REQUEST) as speech:
-            engine.started[0].sound(1)
-            engine.started[0].end(End.ERROR, "the device broke")
-            assert len(await speech.read(5000)) == 1920
-            with pytest.raises(SpeechError, match="the device broke"):
-                await speech.read(5000)
-            assert (await speech.outcome()).error == "the device broke"
+        speech = await client.start(REQUEST)
+        engine.started[0].sound(1)
+        engine.started[0].end(End.ERROR, "the device broke")
+        assert len(await speech.read(5000)) == 1920
+        with pytest.raises(SpeechError, match="the device broke"):
+            await speech.read(5000)
+        assert (await speech.outcome()).error == "the device broke"
+        await speech.close()
 
     run(scenario())
 
 
-def test_leaving_an_utterance_cancels_it_and_waits_until_the_engine_let_go() -> None:
+def test_closing_an_utterance_cancels_it_and_waits_until_the_engine_let_go() -> None:
     async def scenario() -> None:
         engine = FakeEngine(hold=True)
         client = EngineClient(engine, max_active=1, max_waiting=0)
-        async with await client.start(REQUEST):
-            assert client.active == 1
+        speech = await client.start(REQUEST)
+        assert client.active == 1
+        await speech.close()
         assert engine.started[0].cancelled
         assert client.active == 0
 
