@@ -22,6 +22,7 @@ from app.services import Services
 from app.voices import names_of
 
 _PRIORITIES: Final = {"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2}
+_as_json: Final = structlog.processors.JSONRenderer()
 
 
 def set_up(config: LogConfig) -> None:
@@ -36,10 +37,10 @@ def set_up(config: LogConfig) -> None:
         shared.append(structlog.processors.TimeStamper(fmt="%H:%M:%S"))
         last: list[Any] = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
     elif _is_journal():  # the journal has its own time
-        last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(), _with_priority]
+        last = [structlog.processors.format_exc_info, _with_priority]
     else:
         shared.append(structlog.processors.TimeStamper(fmt="iso"))
-        last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+        last = [structlog.processors.format_exc_info, _as_json]
     root = logging.getLogger()
     handler = next((one for one in root.handlers if isinstance(one, StderrHandler)), None)
     if handler is None or handler.stream is not sys.stderr:
@@ -126,8 +127,6 @@ def _note_level(_logger: Any, _name: str, event: structlog.typing.EventDict) -> 
     return event
 
 
-def _with_priority(_logger: Any, _name: str, line: str) -> str:  # the last processor gets what the renderer made
-    import json
-
-    level = json.loads(line).get("level", "info")
-    return f"<{_PRIORITIES.get(level, 6)}>{line}"
+def _with_priority(logger: Any, name: str, event: structlog.typing.EventDict) -> str:
+    """JSON behind the priority, as the journal takes it."""
+    return f"<{_PRIORITIES.get(event.get('level', ''), 6)}>{_as_json(logger, name, event)!s}"
