@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-_SYS: Final = Path("/sys")
-_ROOT: Final = Path("/")
 _GPUS: Final = (".gpu", ".ga10b", ".gv11b", ".gp10b")
 """Endings of the GPU's name among the devices with clocks: Orin, Orin on JetPack 5, Xavier, TX2."""
 _ALERT: Final = "-throttle-alert"
@@ -31,20 +29,20 @@ class GpuClock:
     """The most that the chip can."""
 
 
-def temperatures_c(root: Path = _SYS) -> dict[str, float]:
+def temperatures_c(sys: Path) -> dict[str, float]:
     """Degrees Celsius by zone; zones that are switched off are left out."""
     found: dict[str, float] = {}
-    for zone in sorted((root / "class/thermal").glob("thermal_zone*")):
+    for zone in sorted((sys / "class/thermal").glob("thermal_zone*")):
         millidegrees = _number(zone / "temp")
         if millidegrees is not None and -100_000 < millidegrees < 200_000:
             found.setdefault(_text(zone / "type") or zone.name, millidegrees / 1000)
     return found
 
 
-def power_w(root: Path = _SYS) -> dict[str, float]:
+def power_w(sys: Path) -> dict[str, float]:
     """Watts by rail."""
     found: dict[str, float] = {}
-    for monitor in (root / "bus/i2c/drivers/ina3221").glob("*/hwmon/hwmon*"):
+    for monitor in (sys / "bus/i2c/drivers/ina3221").glob("*/hwmon/hwmon*"):
         for channel, name in _rails(monitor):
             millivolts = _number(monitor / f"in{channel}_input")
             milliamperes = _number(monitor / f"curr{channel}_input")
@@ -53,9 +51,9 @@ def power_w(root: Path = _SYS) -> dict[str, float]:
     return found
 
 
-def gpu_clock(root: Path = _SYS) -> GpuClock | None:
+def gpu_clock(sys: Path) -> GpuClock | None:
     """The integrated GPU's clock; None where there is none."""
-    gpu = _gpu(root)
+    gpu = _gpu(sys)
     if gpu is None:
         return None
     now, limit = _number(gpu / "cur_freq"), _number(gpu / "max_freq")
@@ -65,30 +63,30 @@ def gpu_clock(root: Path = _SYS) -> GpuClock | None:
     return GpuClock(now, limit, max(steps, default=limit))
 
 
-def gpu_load(root: Path = _SYS) -> float | None:
+def gpu_load(sys: Path) -> float | None:
     """Share of the time that the integrated GPU is busy, 0 to 1."""
-    gpu = _gpu(root)
+    gpu = _gpu(sys)
     per_mille = None if gpu is None else _number(gpu / "device/load")
     return None if per_mille is None else per_mille / 1000
 
 
-def throttled(root: Path = _SYS) -> tuple[str, ...]:
+def throttled(sys: Path) -> tuple[str, ...]:
     """What is too hot, such as "gpu": the parts whose throttle alert is on."""
     hot = []
-    for device in sorted((root / "class/thermal").glob("cooling_device*")):
+    for device in sorted((sys / "class/thermal").glob("cooling_device*")):
         kind = _text(device / "type") or ""
         if kind.endswith(_ALERT) and _number(device / "cur_state"):
             hot.append(kind.removesuffix(_ALERT))
     return tuple(hot)
 
 
-def overcurrent_events(root: Path = _SYS) -> int:
+def overcurrent_events(sys: Path) -> int:
     """How often the supply was overdrawn since the start; each time the clocks were cut for a moment."""
-    counts = (_number(file) for file in (root / "class/hwmon").glob("hwmon*/oc*_event_cnt"))
+    counts = (_number(file) for file in (sys / "class/hwmon").glob("hwmon*/oc*_event_cnt"))
     return int(sum(count for count in counts if count is not None))
 
 
-def power_mode(root: Path = _ROOT) -> str | None:
+def power_mode(root: Path) -> str | None:
     """The mode that `nvpmodel` set, as "25W (1)"; None where there is no `nvpmodel`. Names are caps of clocks."""
     state = re.search(r"pmode:(\d+)", _text(root / "var/lib/nvpmodel/status") or "")
     if state is None:
@@ -99,14 +97,14 @@ def power_mode(root: Path = _ROOT) -> str | None:
     return f"{names[number]} ({number})" if number in names else str(number)
 
 
-def board(root: Path = _ROOT) -> str | None:
+def board(root: Path) -> str | None:
     """The board's name, where the firmware tells one."""
     name = _text(root / "proc/device-tree/model")
     return name.strip("\0 ") if name else None
 
 
-def _gpu(root: Path) -> Path | None:
-    devices = sorted((root / "class/devfreq").glob("*"))
+def _gpu(sys: Path) -> Path | None:
+    devices = sorted((sys / "class/devfreq").glob("*"))
     return next((device for device in devices if device.name.endswith(_GPUS)), None)
 
 
