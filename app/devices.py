@@ -23,6 +23,11 @@ INSTALL_HINT: Final = (
     "live playback needs PortAudio and PyAudio: 'apt install portaudio19-dev python3-dev gcc', "
     "then 'pip install pyaudio' (scripts/setup does both); without them, write a file with -o FILE"
 )
+_NO_SERVER: Final = (
+    "newer versions (Ubuntu 26.04 has one) want a PulseAudio or PipeWire server, which may not run here; start one, or"
+    " write a file with -o FILE"
+)
+_HOST_ERROR: Final = -9999
 _DEVICE_UNAVAILABLE: Final = -9985
 _INVALID_DEVICE: Final = -9996
 _COMMON_RATES_HZ: Final = (48000, 44100, 96000, 32000, 16000)
@@ -148,13 +153,6 @@ def describe_failure(device: str, error: OSError) -> str:
         return f"the sound device '{device}' is gone; see --list-devices"
     text = error.args[1] if len(error.args) > 1 else error
     return f"the sound device '{device}' failed ({text}); it may have been unplugged; see --list-devices"
-
-
-_HOST_ERROR: Final = -9999
-_NO_SERVER: Final = (
-    "newer versions (Ubuntu 26.04 has one) want a PulseAudio or PipeWire server, which may not run here; start one, or"
-    " write a file with -o FILE"
-)
 
 
 class AudioSystem:

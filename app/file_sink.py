@@ -161,7 +161,6 @@ class FileSink:
     def _open(self) -> Writer:
         if self._writer is not None:
             return self._writer
-        rewind = False
         if self._output == STDOUT:
             if sys.stdout is None:
                 raise SinkError("standard output is closed; give a file name, or redirect it")
@@ -170,13 +169,11 @@ class FileSink:
             self._file = os.fdopen(self._open_special(), "wb")
         else:
             self._file = self._open_part()
-            rewind = True
         if self._format is FileFormat.FLAC:
             self._writer = FlacWriter(self._file, self._sample_rate_hz)
         else:
-            self._writer = PlainWriter(
-                self._file, self._sample_rate_hz, wav=self._format is FileFormat.WAV, rewind=rewind
-            )
+            wav, rewind = self._format is FileFormat.WAV, self._part is not None
+            self._writer = PlainWriter(self._file, self._sample_rate_hz, wav=wav, rewind=rewind)
         return self._writer
 
     def _open_special(self) -> int:

@@ -26,7 +26,7 @@ class PlaybackBuffer:
         self._level = 0
         self._ended = False
         self._changed = threading.Condition()
-        self._on_room: Callable[[], None] | None = None
+        self._on_room: Callable[[], None] = lambda: None
 
     def put(self, block: Pcm) -> bool:
         """Append a copy of a block; False, and nothing taken, while the buffer is full. Never waits."""
@@ -55,7 +55,7 @@ class PlaybackBuffer:
             self._ended = True
             self._changed.notify_all()
 
-    def on_room(self, listener: Callable[[], None] | None) -> None:
+    def on_room(self, listener: Callable[[], None]) -> None:
         """Call `listener`, from the reading thread, after samples were taken. It must not wait."""
         with self._changed:
             self._on_room = listener
@@ -82,8 +82,7 @@ class PlaybackBuffer:
                 wanted -= len(block)
             self._level -= limit - wanted
             listener = self._on_room
-        if listener is not None:
-            listener()
+        listener()
         return np.concatenate(taken)
 
 

@@ -107,7 +107,7 @@ class Playing:
             device=device,
             eager=True,
             system=self._system,
-            on_first=lambda at_s: self._hand_over(self._heard, at_s),
+            on_first=self._sounds,
         )
         try:
             for pcm in list(self._unheard or ()):
@@ -132,14 +132,15 @@ class Playing:
         be_prompt()
         return self._audio
 
+    def _sounds(self, at_s: float) -> None:
+        """Called on the playing thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is gone
+            self._loop.call_soon_threadsafe(self._heard, at_s)
+
     def _heard(self, at_s: float) -> None:
         self._unheard = None
         device = (self._sink.statistics().device if self._sink else None) or ""
         self._send(Sounding(number=self.number, device=device, at_s=at_s))
-
-    def _hand_over(self, action: Callable[[float], None], at_s: float) -> None:
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(action, at_s)
 
 
 class Player:

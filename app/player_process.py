@@ -115,8 +115,7 @@ class PlayerProcess:
     def cut(self) -> None:
         """Silence at once; `Ended` follows."""
         self._say(Cut(number=self._number))
-        number = self._number
-        asyncio.get_running_loop().call_later(_CUT_S, self._kill_if_still, number)
+        asyncio.get_running_loop().call_later(_CUT_S, self._kill_if_still, self._number)
 
     async def close(self) -> None:
         """End it; idempotent."""

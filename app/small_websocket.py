@@ -32,14 +32,12 @@ class WebSocketClosedError(SpeechError):
 class SmallWebSocket:
     """One connection."""
 
-    def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, headers: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, headers: dict[str, str]) -> None:
         self._reader = reader
         self._writer = writer
         self._held = bytearray()
         """What came and was not yet taken."""
-        self.headers: Final = headers or {}
+        self.headers: Final = headers
         """Of the handshake's answer, by their names in small letters."""
         self.greeting: str | bytes = b""
         """The first message, kept for whoever talks on by whoever took it."""

@@ -20,7 +20,6 @@ from engines.contract import Layout, Sampling
 from engines.voice_files import voice_info
 
 _app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-_SOUND = "Sound"
 
 
 def run(arguments: list[str]) -> int:
