@@ -3,45 +3,34 @@
 Purpose: have the first sample in the device before a person notices that anything had to start. A bare interpreter
 (`python -I -S`) runs this while the whole command would still be importing, and leaves to that, untouched, what it does
 not know: other options, other voices, no daemon, no loudspeaker. It imports only what a bare interpreter has or finds
-in no time, and what takes longer while the daemon works. Knows: the protocol as far as it says it, Unix sockets. Does
-not know: sound, TOML, the other options.
+in no time, and what takes longer while the daemon works. Knows: the protocol as far as it says it. Does not know:
+sockets (`quick_talk`), sound, TOML, the other options.
 """
 
 from __future__ import annotations
 
-import _socket
 import os
 import select
 import sys
-from binascii import b2a_base64
 
-from app import client_places, quick_options, websocket_frames
+from app import client_places, quick_options
+from app.quick_talk import Talk, Unable, find_daemon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any, NoReturn
 
     from app.text_room import Relay
 
-_CONTEXT = "speak"
 _PIECE = 4096
 """Characters of one message, while its bound is not known: a sixteenth of that, for a character may take 12 bytes."""
 _READ_BYTES = 65536
-_PATIENCE_S = 1.0
-"""A daemon that does not greet us by then is not waited for."""
 _INTERRUPTED = 128 + 15
 """Exit code: somebody with `--now` wanted to be heard."""
-_STILL_THERE = b'{"type":"describe"}'
-"""Asked when we were cancelled: a daemon that ends will not answer, one where somebody is more urgent will."""
 _WHOLE = """import _signal as s, sys; s.getsignal(2) is s.SIG_IGN or s.signal(2, s.SIG_DFL)
 s.pthread_sigmask(s.SIG_UNBLOCK, (2,)); sys.path[:] = [sys.argv.pop(1), *filter(None, sys.path)]
 from app.cli import main; main()"""
 """The whole command of this very checkout: what pip wrote into `.venv/bin` names the place where it was set up."""
-
-
-class Unable(Exception):  # noqa: N818
-    """This is for the whole command to do, or to explain; nothing was heard, and no text was read."""
 
 
 class Failed(Exception):  # noqa: N818
@@ -73,7 +62,7 @@ def speak(arguments: list[str], root: str) -> int | None:
         voice = client_places.configured_voice(root + "/config.toml", root)
         if voice is None:
             return None
-        return _Conversation(_find_daemon(voice["fingerprint"]), wishes, voice).run()
+        return _Conversation(find_daemon(voice["fingerprint"]), wishes, voice).run()
     except Unable:
         return None
     except Failed as error:
@@ -85,82 +74,10 @@ def speak(arguments: list[str], root: str) -> int | None:
         return 1
 
 
-def _find_daemon(fingerprint: str) -> _Talk:
-    """A daemon with this model. Raises `Unable`."""
-    for path in client_places.client_sockets():
-        try:
-            talk = _Talk(path)
-        except (OSError, ValueError):
-            continue
-        if talk.headers.get(client_places.MODELS_HEADER.lower(), "").split(",")[0] == fingerprint:
-            return talk
-        talk.close()
-    raise Unable
-
-
-class _Talk:
-    """A WebSocket to a daemon."""
-
-    def __init__(self, path: str) -> None:
-        """Raises `OSError` or `ValueError` where nobody is there who knows us."""
-        self.socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
-        self.socket.settimeout(_PATIENCE_S)
-        self.socket.connect(path)
-        key = b2a_base64(os.urandom(16), newline=False)
-        self.socket.sendall(websocket_frames.handshake(client_places.SPEAK_PATH, client_places.PROTOCOL, key))
-        self._held = bytearray()
-        while (end := self._held.find(b"\r\n\r\n")) < 0:
-            self._take(ValueError("no handshake"))
-        status, self.headers = websocket_frames.parse_head(bytes(self._held[:end]))
-        del self._held[: end + 4]
-        if " 101 " not in status:
-            raise ValueError(status)
-        self.socket.settimeout(None)
-
-    def say(self, kind: str, fields: str = "") -> bytes:
-        """A message about our one context, as a frame."""
-        message = f'{{"type":"{kind}","context":"{_CONTEXT}"{fields}}}'
-        return websocket_frames.client_frame(websocket_frames.TEXT, message.encode())
-
-    def send(self, data: bytes) -> None:
-        """Raises `Unable` where the daemon has gone."""
-        try:
-            self.socket.sendall(data)
-        except OSError:
-            raise Unable from None
-
-    def hear(self) -> Iterator[dict[str, Any]]:
-        """Wait for something, and take apart what came. Raises `Unable` when the daemon closes."""
-        import json  # takes as long as the daemon needs to answer; by now it is at work
-
-        self._take(Unable())
-        while (frame := websocket_frames.take_frame(self._held)) is not None:
-            kind, payload = frame
-            if kind == websocket_frames.TEXT:
-                yield json.loads(payload)
-            elif kind == websocket_frames.PING:
-                self.send(websocket_frames.client_frame(websocket_frames.PONG, payload))
-            elif kind == websocket_frames.CLOSE:
-                raise Unable
-
-    def close(self) -> None:
-        """Hang up; the daemon falls silent."""
-        self.socket.close()
-
-    def _take(self, at_end: Exception) -> None:
-        try:
-            data = self.socket.recv(_READ_BYTES)
-        except OSError:
-            data = b""
-        if not data:
-            raise at_end
-        self._held += data
-
-
 class _Conversation:
     """One text, one context, from its first word to its last sample."""
 
-    def __init__(self, talk: _Talk, wishes: quick_options.QuickWishes, voice: dict[str, str]) -> None:
+    def __init__(self, talk: Talk, wishes: quick_options.QuickWishes, voice: dict[str, str]) -> None:
         self._talk, self._wishes, self._voice = talk, wishes, voice
         self._piece = _PIECE
         self._relay: Relay | None = None
@@ -234,7 +151,7 @@ class _Conversation:
                 self._speaking = False
                 if event["outcome"] == "cancelled":
                     self._cancelled = True
-                    self._talk.send(websocket_frames.client_frame(websocket_frames.TEXT, _STILL_THERE))
+                    self._talk.ask()  # a daemon that ends will not answer, one where somebody is more urgent will
                 elif self._error:
                     raise Failed(self._error)
                 elif not (event["frames"] or self._heard):

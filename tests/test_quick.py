@@ -40,5 +40,6 @@ def test_it_loads_next_to_nothing() -> None:
     loaded = set(done.stdout.split())
     assert not loaded & COSTLY
     assert {name for name in loaded if name.startswith(("app.", "engines"))} == {
-        "app.client_places", "app.quick", "app.quick_options", "app.voice_section", "app.websocket_frames",
+        "app.client_places", "app.quick", "app.quick_options", "app.quick_talk", "app.voice_section",
+        "app.websocket_frames",
     }  # fmt: skip
