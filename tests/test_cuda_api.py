@@ -110,6 +110,25 @@ def test_the_talker_goes_before_the_codec(driver: Driver) -> None:
     assert driver.called("cuStreamCreateWithPriority") == [(1, -5), (1, 0)]
 
 
+def test_who_waits_for_an_event_sleeps_and_no_other_stream_waits_of_itself(driver: Driver) -> None:
+    """A thread that spins keeps a core busy; a stream of the usual kind waits for the default one."""
+    cuda = CudaApi()
+    cuda.stream(urgent=True)
+    cuda.event()
+    [(kind, _)], [(flags,)] = driver.called("cuStreamCreateWithPriority"), driver.called("cuEventCreate")
+    assert kind == driver.CUstream_flags.CU_STREAM_NON_BLOCKING
+    assert flags == driver.CUevent_flags.CU_EVENT_BLOCKING_SYNC | driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
+
+
+def test_a_recording_is_its_threads_own_affair(driver: Driver) -> None:
+    """Any other mode forbids every other thread to allocate, and so a voice to be opened beside one that speaks."""
+    cuda = CudaApi()
+    stream = cuda.stream(urgent=True)
+    cuda.begin_recording(stream)
+    mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+    assert driver.called("cuStreamBeginCapture") == [(stream, mode)]
+
+
 def test_every_thread_enters_the_devices_context_once(driver: Driver) -> None:
     """Or the driver refuses its calls (201); a thread that makes none has nothing to enter."""
     cuda = CudaApi()
@@ -121,7 +140,8 @@ def test_every_thread_enters_the_devices_context_once(driver: Driver) -> None:
             thread.submit(cuda.clear, 1, 2, stream).result()
         assert driver.called("cuCtxSetCurrent") == [("context",)] * (1 + times)
     entered = [name for name, _ in driver.calls].index("cuCtxSetCurrent")
-    assert [name for name, _ in driver.calls[:entered]][:3] == ["cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain"]
+    assert driver.calls[:entered][:2] == [("cuInit", (0,)), ("cuDeviceGet", (0,))], "the first GPU's"
+    assert driver.calls[2][0] == "cuDevicePrimaryCtxRetain"
 
 
 def test_no_room_names_sizes_and_remedy(driver: Driver) -> None:
@@ -203,6 +223,7 @@ def test_another_voice_may_be_recording_meanwhile(driver: Driver) -> None:
 def test_set_up_is_over_when_every_stream_is_done(driver: Driver) -> None:
     cuda = CudaApi()
     streams = [cuda.stream(urgent=urgent) for urgent in (True, False)]
+    cuda.event()  # no stream
     cuda.settle()
     assert driver.called("cuStreamSynchronize") == [(stream,) for stream in streams]
     driver.errors["cuStreamSynchronize"] = Error.CUDA_ERROR_ILLEGAL_ADDRESS
