@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 from pathlib import Path
 from types import SimpleNamespace
@@ -127,3 +128,30 @@ def test_a_socket_that_cannot_be_made_again_is_complained_of_once(
         ]
 
     play(scenario())
+
+
+def test_what_is_no_socket_is_left_where_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "notes"
+    path.write_text("dear diary")
+    with pytest.raises(OSError, match="is in the way: it is not a socket"):
+        socket_file.clear(path)
+    assert path.read_text() == "dear diary"
+
+
+def test_a_directory_of_somebody_else_is_refused_and_one_of_the_systems_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever owns it could put another socket there."""
+    socket_file.clear(Path("/speakd-test.sock"))
+    if os.getuid() == 0:
+        os.chown(tmp_path, 12345, -1)
+    monkeypatch.setattr(os, "getuid", lambda: 54321)
+    with pytest.raises(OSError, match="belongs to somebody else"):
+        socket_file.clear(tmp_path / "speakd.sock")
+
+
+def test_only_a_file_that_is_surely_gone_is_gone(tmp_path: Path) -> None:
+    """Or a socket that cannot be looked at would be made anew again and again."""
+    assert socket_file.is_gone(tmp_path / "speakd.sock")
+    assert not socket_file.is_gone(tmp_path)
+    assert not socket_file.is_gone(tmp_path / ("x" * 300))
