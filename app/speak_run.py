@@ -85,6 +85,8 @@ class _Run:
                 session = await self._through_daemon(sink, seed)
                 if session is None:
                     engine, front_end = await self._open(text)
+                    request = self._request(seed, front_end)
+                    engine.check(request)  # at once, for the text may be long in coming
                     session = SpeechSession(
                         client=EngineClient(
                             engine, max_active=config.engine.slots, max_waiting=config.engine.max_waiting
@@ -92,7 +94,7 @@ class _Run:
                         front_end=front_end,
                         executor=text,
                         sink=sink,
-                        request=self._request(seed, front_end),
+                        request=request,
                     )
                 self._session = session
                 with Progress(session.report, info.sample_rate_hz):

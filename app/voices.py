@@ -38,8 +38,8 @@ class VoiceError(SpeechError):
 class ServedEngine(Engine, Protocol):
     """What the daemon needs of an engine."""
 
-    def check(self, request: SpeechRequest) -> object:
-        """Look at a request's numbers before there is text. Raises `RequestError`."""
+    def check(self, request: SpeechRequest) -> None:
+        """Whether the voice can do what is asked, before there is text. Raises `RequestError`."""
         ...
 
     def statistics(self) -> EngineStatistics:

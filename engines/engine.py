@@ -103,7 +103,7 @@ class SpeechEngine:
         `EngineClosedError` after `close` or a failure.
         """
         plan = self._prompts.plan(request)
-        sampling = self.check(request)
+        sampling = self._resolve(request)
         utterance = LiveUtterance(
             request,
             plan,
@@ -121,8 +121,13 @@ class SpeechEngine:
         self._begin()
         return utterance
 
-    def check(self, request: SpeechRequest) -> ResolvedSampling:
-        """What a request's numbers come to, before there is text. Raises `RequestError`."""
+    def check(self, request: SpeechRequest) -> None:
+        """Whether this voice can do what is asked, before there is text. Raises `RequestError`."""
+        self._prompts.plan(request)
+        self._resolve(request)
+
+    def _resolve(self, request: SpeechRequest) -> ResolvedSampling:
+        """What a request's numbers come to."""
         if request.max_frames is not None and request.max_frames < 1:
             raise RequestError(f"max_frames must be at least 1, not {request.max_frames}")
         first, most = request.initial_codec_chunk_frames, self._config.codec_chunk_frames

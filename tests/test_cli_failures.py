@@ -94,6 +94,16 @@ def test_unknown_names_are_answered_with_the_known(speak: Speak) -> None:
     assert list(speak.folder.glob("a.wav*")) == []
 
 
+@pytest.mark.parametrize("wish", ["--voice", "--language", "--temperature"])
+def test_what_the_voice_cannot_do_is_said_before_any_text_comes(speak: Speak, wish: str) -> None:
+    with speak.start("-o", "a.wav", wish, "1000") as process:
+        try:
+            assert process.wait(TIMEOUT_S) == 1
+        finally:
+            process.kill()
+        assert b"1000" in pipe_of(process.stderr).read()
+
+
 def test_places_that_cannot_be_written(speak: Speak) -> None:
     says(speak("-o", "no/a.wav", "Hi."), "cannot write 'no/a.wav'", "no directory")
     says(speak("-o", ".", "--format", "wav", "Hi."), "it is a directory")

@@ -266,9 +266,15 @@ def test_a_bad_request_is_refused_at_the_door(stage: Stage, request_: SpeechRequ
 
 
 @pytest.mark.parametrize(
-    "request_", [SpeechRequest(initial_codec_chunk_frames=26), SpeechRequest(sampling=Sampling(temperature=11.0))]
+    "request_",
+    [
+        SpeechRequest(initial_codec_chunk_frames=26),
+        SpeechRequest(sampling=Sampling(temperature=11.0)),
+        SpeechRequest(language="klingon"),
+        SpeechRequest(voice="nobody"),
+    ],
 )
-def test_numbers_out_of_bounds_are_found_before_there_is_text(stage: Stage, request_: SpeechRequest) -> None:
+def test_what_cannot_be_done_is_found_before_there_is_text(stage: Stage, request_: SpeechRequest) -> None:
     with pytest.raises(RequestError):
         stage.engine.check(request_)
     stage.engine.check(SpeechRequest(initial_codec_chunk_frames=25, sampling=Sampling(temperature=10.0)))
