@@ -26,7 +26,7 @@ from websockets.typing import Subprotocol
 from app import socket_file
 from app.client_places import MODELS_HEADER, PROTOCOL, SPEAK_PATH
 from app.connection import FULL, NOT_AUTHORISED, RESTARTING, TRY_LATER, Connection
-from app.door import SERVER, door
+from app.door import SERVER, DoorConnection, door
 from app.http_pages import GUARDED, Sources, answer, at_once, problem, target
 from app.services import Services
 
@@ -154,7 +154,10 @@ class SpeakServer:
                 services.metrics.refused("not_authorised")
                 header = {"WWW-Authenticate": "Bearer"}
                 return problem(HTTPStatus.UNAUTHORIZED, "show the token: Authorization: Bearer ...", header)
-            return await answer(path, self._sources)
+            response = await answer(path, self._sources)
+            if isinstance(connection, DoorConnection) and connection.head_only:
+                response.body = b""
+            return response
         if not services.guard.allows_origin(request.headers.get("Origin"), request.headers.get("Host")):
             services.metrics.refused("origin")
             return problem(HTTPStatus.FORBIDDEN, "this page's origin may not connect; add it to security.origins")

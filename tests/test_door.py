@@ -165,7 +165,7 @@ def test_a_get_in_pieces() -> None:
     play(scenario())
 
 
-@pytest.mark.parametrize("path", ["/health", "/ready"])
+@pytest.mark.parametrize("path", ["/health", "/ready", "/v1/voices", "/", "/nowhere"])
 def test_a_head_has_the_head_of_the_answer_alone(path: str) -> None:
     """Monitors ask so; RFC 9110, 9.3.2."""
 
