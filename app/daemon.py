@@ -37,7 +37,7 @@ from app.plan_builder import MakePlanBuilder, make_plan_builder
 from app.plans import PATIENCE_S, Plans
 from app.promptness import be_prompt, spare_collections
 from app.pulse import Pulse
-from app.reload import check_sizes, reload_services
+from app.reload import check_sizes, check_voices, reload_services
 from app.remote_reader import RemoteReader
 from app.server import SpeakServer
 from app.services import Services, bundles_of
@@ -268,6 +268,7 @@ def main() -> NoReturn:
             check_sizes(config)
             security.open_guard(config)
             security.open_tls(config)
+            check_voices(config)
             print("speakd: the configuration is good")
             sys.exit(0)
         sys.setswitchinterval(config.server.switch_interval_us / 1e6)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any, Final
+from types import SimpleNamespace
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -19,6 +20,7 @@ from app.services import Services, bundles_of
 from app.threads import in_thread
 from app.voices import VoiceModel, VoiceTable
 from engines.errors import SpeechError
+from engines.voice_files import voice_info
 
 _FIXED: Final = (
     "engine", "text", "audio", "playback",
@@ -38,6 +40,13 @@ def check_sizes(config: Config) -> None:
                 f"{name}.max_waiting is {pool.max_waiting}, less than server.max_contexts "
                 f"({config.server.max_contexts}): contexts under way could be refused; raise it"
             )
+
+
+def check_voices(config: Config) -> None:
+    """Whether its voices are there, by what their bundles say of themselves. Raises `SpeechError`."""
+    infos = [voice_info(Path(bundle)) for bundle in bundles_of(config)]
+    unopened = [SimpleNamespace(info=info, languages=["auto", *info.languages]) for info in infos]
+    VoiceTable(cast("list[VoiceModel]", unopened), config.voice.speaker, config.voice.language)
 
 
 async def reload_services(services: Services, file: Path | None) -> list[str]:

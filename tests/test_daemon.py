@@ -156,6 +156,15 @@ def test_check(config: Path) -> None:
     assert (good.returncode, good.stdout) == (0, "speakd: the configuration is good\n")
 
 
+@pytest.mark.parametrize("key", ["bundle", "speaker", "language"])
+def test_a_check_looks_for_the_voice(config: Path, key: str) -> None:
+    setting = f'[voice]\n{key} = "nowhere"\n'
+    config.write_text(config.read_text().replace("[voice]\n", setting) if key != "bundle" else setting)
+    bad = run("--config", str(config), "--check")
+    assert (bad.returncode, bad.stdout, len(bad.stderr.splitlines())) == (1, "", 1)
+    assert "nowhere" in bad.stderr
+
+
 @pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
 def test_streams_that_are_closed_are_no_reason_to_fail(config: Path, closed: str) -> None:
     command = (*COMMAND, "--config", str(config), "--check")

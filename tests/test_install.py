@@ -76,12 +76,12 @@ def others_may_read(path: Path) -> bool:
     return bool(mode & stat.S_IROTH and (path.is_file() or mode & stat.S_IXOTH))
 
 
-def test_the_check_finds_the_token_where_the_service_will(tmp_path: Path) -> None:
+def test_the_check_finds_the_token_where_the_service_will(tmp_path: Path, tiny_bundle: Path) -> None:
     said = run("install", "--dry-run").splitlines()
     command = next(line.split() for line in said if line.rstrip().endswith("--check"))
     assert command[:2] == ["env", "CREDENTIALS_DIRECTORY=/etc/speakd"]
     (tmp_path / "token").write_text("0123456789abcdef\n")
-    (tmp_path / "config.toml").write_text('[server]\nhost = "0.0.0.0"\n')
+    (tmp_path / "config.toml").write_text(f'[voice]\nbundle = "{tiny_bundle}"\n[server]\nhost = "0.0.0.0"\n')
     done = subprocess.run(
         [sys.executable, "-m", "app.daemon", "--config", str(tmp_path / "config.toml"), "--check"],
         env={**os.environ, "CREDENTIALS_DIRECTORY": str(tmp_path)},
