@@ -42,8 +42,8 @@ def plan(message: ContextStart, voices: VoiceTable) -> Plan:
     except FormatError as error:
         raise ProtocolError("bad_format", str(error), message.context) from None
     language = (message.language or voices.language_of(voice)).lower()
-    if language not in voice.model.languages:
-        known = ", ".join(voice.model.languages)
+    if language not in voice.model.info.language_choices:
+        known = ", ".join(voice.model.info.language_choices)
         raise ProtocolError("unknown_language", f"'{voice.name}' speaks {known}, not '{language}'", message.context)
     if message.instruct and not info.takes_instruct:
         raise ProtocolError("bad_request", f"'{voice.name}' takes no 'instruct'; leave it out", message.context)

@@ -25,6 +25,7 @@ import structlog
 from app import build_command, logs, open_files, security
 from app.bundle_reader import BundleReader
 from app.config import Config, ConfigError, load_config
+from app.config_check import check, check_sizes, check_voices
 from app.context import Pools
 from app.device_watch import DeviceWatch
 from app.executor import BoundedExecutor
@@ -37,7 +38,7 @@ from app.plan_builder import MakePlanBuilder, make_plan_builder
 from app.plans import PATIENCE_S, Plans
 from app.promptness import be_prompt, spare_collections
 from app.pulse import Pulse
-from app.reload import check_sizes, check_voices, reload_services
+from app.reload import reload_services
 from app.remote_reader import RemoteReader
 from app.server import SpeakServer
 from app.services import Services, bundles_of
@@ -108,8 +109,7 @@ class Daemon:
         metrics.watch("speakd_contexts_open", "Contexts open", lambda: self.services.gate.contexts)
         metrics.watch("speakd_connections", "Connections of any kind", lambda: self.services.gate.connections)
         metrics.watch("speakd_tasks", "Tasks of the event loop", lambda: len(asyncio.all_tasks(self._loop)))
-        text = self._text
-        if text is not None:
+        if text := self._text:
             metrics.watch("speakd_text_worker_deaths", "Text workers that died, in all", lambda: text.deaths)
         line = self.services.loudspeaker.line
         metrics.watch("speakd_loudspeaker_waiting", "Contexts that wait for the loudspeaker", lambda: line.waiting)
@@ -265,9 +265,7 @@ def main() -> NoReturn:
         config = load_config(arguments.config)
         logs.set_up(config.log)
         if arguments.check:
-            check_sizes(config)
-            security.open_guard(config)
-            security.open_tls(config)
+            check(config)
             check_voices(config)
             print("speakd: the configuration is good")
             sys.exit(0)

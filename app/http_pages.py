@@ -99,7 +99,7 @@ def describe(table: VoiceTable) -> dict[str, Any]:
                 "name": voice.name,
                 "model": voice.model.info.name,
                 "kind": voice.model.info.model_type,
-                "languages": voice.model.languages,
+                "languages": voice.model.info.language_choices,
                 "takes_instruct": voice.model.info.takes_instruct,
                 "sample_rate": voice.model.info.sample_rate_hz,
             }

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import msgspec
 
 from app import open_files, security
 from app.config import Config, ConfigError, load_config
+from app.config_check import check
 from app.services import Services, bundles_of
 from app.threads import in_thread
 from app.voices import VoiceModel, VoiceTable
 from engines.errors import SpeechError
-from engines.voice_files import voice_info
 
 _FIXED: Final = (
     "engine", "text", "audio", "playback",
@@ -32,31 +31,12 @@ _FIXED: Final = (
 _retiring: Final[set[asyncio.Task[None]]] = set()
 
 
-def check_sizes(config: Config) -> None:
-    """Bounds that concern several settings. Raises `ConfigError`."""
-    for name, pool in (("text", config.text), ("audio", config.audio)):
-        if pool.max_waiting < config.server.max_contexts:
-            raise ConfigError(
-                f"{name}.max_waiting is {pool.max_waiting}, less than server.max_contexts "
-                f"({config.server.max_contexts}): contexts under way could be refused; raise it"
-            )
-
-
-def check_voices(config: Config) -> None:
-    """Whether its voices are there, by what their bundles say of themselves. Raises `SpeechError`."""
-    infos = [voice_info(Path(bundle)) for bundle in bundles_of(config)]
-    unopened = [SimpleNamespace(info=info, languages=["auto", *info.languages]) for info in infos]
-    VoiceTable(cast("list[VoiceModel]", unopened), config.voice.speaker, config.voice.language)
-
-
 async def reload_services(services: Services, file: Path | None) -> list[str]:
     """Put a new configuration in place; gives the settings that need a restart to change. Raises `SpeechError`."""
     old = services.config
     config = await in_thread("reload", lambda: load_config(file))
-    check_sizes(config)
+    check(config)
     open_files.allow_for(config)
-    security.open_guard(config)
-    security.open_tls(config)
     skipped = [name for name in _FIXED if _setting(config, name) != _setting(old, name)]
     config = _keep(config, old)
     guard = _guard_as_it_listens(config)

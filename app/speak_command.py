@@ -201,5 +201,5 @@ def _list_voices(bundle: Path, config: Config) -> int:
         print(f"{name}{'  (default)' if name.lower() == default else ''}")
     if not info.speakers:
         print(f"speak: this {info.model_type} model has no named voices", file=sys.stderr)
-    print(f"languages: {', '.join(dict.fromkeys(('auto', *info.languages)))}")
+    print(f"languages: {', '.join(info.language_choices)}")
     return 0

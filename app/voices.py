@@ -70,11 +70,6 @@ class VoiceModel:
         self._left.set()
 
     @property
-    def languages(self) -> list[str]:
-        """What a client may name; "auto", which leaves it to the voice, is always among them."""
-        return list(dict.fromkeys(("auto", *self.info.languages)))
-
-    @property
     def users(self) -> int:
         """Contexts that speak with it."""
         return self._users
@@ -140,7 +135,7 @@ class VoiceTable:
             self.default = self.voices[wanted]
         self._language = default_language.lower() or "auto"
         if self.language_of(self.default) != self._language:
-            known = ", ".join(self.default.model.languages)
+            known = ", ".join(self.default.model.info.language_choices)
             raise VoiceError(f"'{self.default.name}' speaks {known}, not '{default_language}'")
 
     @property
@@ -151,11 +146,11 @@ class VoiceTable:
     @property
     def languages(self) -> list[str]:
         """Of all models together."""
-        return list(dict.fromkeys(name for model in self.models for name in model.languages))
+        return list(dict.fromkeys(name for model in self.models for name in model.info.language_choices))
 
     def language_of(self, voice: Voice) -> str:
         """The language of a text of which nobody said one."""
-        return self._language if self._language in voice.model.languages else "auto"
+        return self._language if self._language in voice.model.info.language_choices else "auto"
 
     def find(self, name: str | None) -> Voice:
         """A voice by its name, whatever its case. Raises `VoiceError`."""

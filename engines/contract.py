@@ -194,6 +194,11 @@ class VoiceInfo:
     samples_per_frame: int
     codebooks: int
 
+    @property
+    def language_choices(self) -> tuple[str, ...]:
+        """What a client may name: "auto", which leaves it to the voice, and those it knows."""
+        return tuple(dict.fromkeys(("auto", *self.languages)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontEndInfo:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from app.config import Config, ConfigError
+from app.config import Config
 from app.daemon import Daemon
 from app.executor import BoundedExecutor
-from app.reload import check_sizes, reload_services, renew_model
+from app.reload import reload_services, renew_model
 from app.voices import OpenModel, VoiceModel
 from engines.errors import SpeechError
 from tests.daemon_rig import Client, LetterReader, ServedFakeEngine, fakes, play, serving, settings, turn_until
@@ -230,15 +228,6 @@ def test_the_patience_with_the_text_worker_changes_too(tmp_path: Path) -> None:
             await turn_until(lambda: daemon._text is not None and daemon._text.patience_s == 45.0)
 
     play(scenario(), 10.0)
-
-
-def test_sizes_that_do_not_fit_are_named() -> None:
-    def broken(**sections: Any) -> Config:
-        return msgspec.convert(sections, Config)
-
-    with pytest.raises(ConfigError, match=r"audio\.max_waiting is 3.*raise it"):
-        check_sizes(broken(audio={"max_waiting": 3}))
-    check_sizes(Config())
 
 
 def test_whatever_goes_wrong_the_service_manager_hears_a_last_word(tmp_path: Path) -> None:
