@@ -20,7 +20,7 @@ from export.codec_transformer import CodecTransformer
 from export.config import CodecConfig
 from export.graph import GraphBuilder, Shape
 from export.lowering import Lowering, Matrix, Precision
-from export.stack import matrix, scaled_matrix, vector
+from export.stack import biased, matrix, scaled_matrix, vector
 
 CODEBOOK_FLOOR = 1e-5  # smallest cluster usage a codebook's sums are divided by (official decoder)
 SNAKE_FLOOR = 1e-9  # keeps SnakeBeta's division finite (official decoder)
@@ -157,14 +157,10 @@ class CodecGraph:
             wide = matrix(
                 self._file, f"codec.{name}.wide", [f"{source}.1.pwconv1.weight"], [inner], width, Precision.FP32
             )
-            y = self._low.gelu(self._biased(y, wide, f"{source}.1.pwconv1.bias"))
+            y = self._low.gelu(biased(g, self._low, self._file, y, wide, f"{source}.1.pwconv1.bias"))
             narrow, bias = self._scaled(name, f"{source}.1.pwconv2", f"{source}.1.gamma", width, inner)
             y = g.op("Add", self._low.linear(y, narrow), bias)
             return g.op("Add", x, self._channels_first(y))
-
-    def _biased(self, x: str, weight: Matrix, bias: str) -> str:
-        added = vector(self._g, self._file, bias, f"{weight.name}.bias", weight.outputs)
-        return self._g.op("Add", self._low.linear(x, weight), added)
 
     def _scaled(self, name: str, source: str, gamma: str, outputs: int, inputs: int) -> tuple[Matrix, str]:
         """A linear layer whose outputs are scaled by `gamma`: folded into weight and bias."""

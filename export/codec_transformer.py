@@ -18,7 +18,7 @@ from export.config import CodecDecoderConfig
 from export.graph import GraphBuilder
 from export.lowering import Lowering, Precision
 from export.sampler import NEVER
-from export.stack import matrix, scaled_matrix, vector
+from export.stack import biased, matrix, scaled_matrix, vector
 
 
 class Remember(Protocol):
@@ -63,8 +63,7 @@ class CodecTransformer:
 
     def _biased(self, x: str, source: str, name: str, outputs: int, inputs: int) -> str:
         weight = matrix(self._file, name, [f"{source}.weight"], [outputs], inputs, Precision.FP32)
-        bias = vector(self._g, self._file, f"{source}.bias", f"{name}.bias", outputs)
-        return self._g.op("Add", self._low.linear(x, weight), bias)
+        return biased(self._g, self._low, self._file, x, weight, f"{source}.bias")
 
     def _position_facts(self, x: str, position: str) -> None:
         """Rotary angles of the new frames and the additive mask, shared by all layers."""

@@ -20,7 +20,7 @@ from export.config import TalkerConfig
 from export.graph import GraphBuilder
 from export.lowering import Cache, Lowering, Matrix, Precision
 from export.sampler import NEVER, Wishes, draw, penalise, wishes
-from export.stack import Stack, matrix, rotary_tables, run_stack, vector
+from export.stack import Stack, biased, matrix, rotary_tables, run_stack
 
 CODEC_EMBEDDING: Final = "talker.model.codec_embedding.weight"
 """In the checkpoint: the rows of codes 0, control ids and speakers, [V, H]."""
@@ -257,5 +257,4 @@ def project(g: GraphBuilder, low: Lowering, plan: FramePlan, rows: str) -> str:
     if width == hidden and not file.has(f"{prefix}.weight"):
         return rows
     weight = matrix(file, "predictor.projection", [f"{prefix}.weight"], [hidden], width, plan.precision)
-    bias = vector(g, file, f"{prefix}.bias", "predictor.projection.bias", hidden)
-    return g.op("Add", low.linear(rows, weight), bias)
+    return biased(g, low, file, rows, weight, f"{prefix}.bias")

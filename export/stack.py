@@ -37,6 +37,12 @@ def matrix(
     return Matrix(name, sum(rows), inputs, read, precision)
 
 
+def biased(g: GraphBuilder, low: Lowering, file: TensorSource, x: str, weight: Matrix, bias: str) -> str:
+    """x W^T, and the checkpoint's vector `bias`."""
+    added = vector(g, file, bias, f"{weight.name}.bias", weight.outputs)
+    return g.op("Add", low.linear(x, weight), added)
+
+
 def scaled_matrix(file: TensorSource, name: str, source: str, scale: str, outputs: int, inputs: int) -> Matrix:
     """A linear layer of the checkpoint's matrix `source` with the `scale` [outputs] of its outputs folded in."""
     file.claim(source, (outputs, inputs))
