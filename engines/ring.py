@@ -81,7 +81,8 @@ class Ring:
         if len(items) > self._capacity:
             raise ValueError(f"{len(items)} items never fit a ring of {self._capacity}")
         with self._lock:
-            self._check_open()
+            if self._closed:
+                raise RingClosedError("the ring is closed: nobody takes more from it")
             if self._capacity - (self._written - self._read) < len(items):
                 self._writable = False
                 return False
@@ -185,10 +186,6 @@ class Ring:
             )
 
     # -- inside; the lock is held unless said otherwise ---------------------------------------------------------------
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise RingClosedError("the ring is closed: nobody takes more from it")
 
     def _put(self, items: Array) -> None:
         start = self._written % self._capacity

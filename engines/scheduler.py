@@ -92,7 +92,7 @@ class Scheduler:
         """Admit nobody any more, saying `reason`; returns everyone still here. The first reason stands."""
         with self._lock:
             self._closed = self._closed or reason
-            here = [*self._line, *(seat for seat in self._seats if seat is not None)]
+            here = [*self._line, *self._sitting()]
             self._line.clear()
             self._seats = [None] * len(self._seats)
             return here
