@@ -36,11 +36,10 @@ from engines.plan_files import plan_cache
 from engines.plan_set import SLOTS
 from export.attention_tensorrt import AttentionForm
 from export.build_command import add_build, build_or_list, show_plans
-from export.errors import ExportError
+from export.errors import ExportError, StoppedError
 from export.exporter import PRECISIONS, export_checkpoint
 from export.inspect_bundle import inspect
 from export.lowering import Precision
-from export.plan_progress import StoppedError
 from export.progress import Unit
 from export.tensorrt import FrameShape, TensorRtChoice
 from export.tensorrt_files import export_tensorrt

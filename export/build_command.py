@@ -24,10 +24,10 @@ from engines.plan_files import Plan, bundle_hash, plan_cache, plans
 from engines.plan_set import PRECISIONS, SLOTS, PlanSizes, Verification, plan_slots
 from export.attention_tensorrt import AttentionForm
 from export.build_door import EngineBuilder
-from export.errors import BuildError, ExportError
+from export.errors import BuildError, ExportError, StoppedError
 from export.plan_build import Watcher, build_plan
 from export.plan_choice import USUAL_SHAPE, PlanWish
-from export.plan_progress import BuildState, StoppedError
+from export.plan_progress import BuildState
 from export.stopping import stop_on_signals
 from export.tensorrt import FrameShape
 from export.tensorrt_trouble import NOT_INSTALLED

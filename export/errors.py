@@ -4,6 +4,8 @@ ExportError
 ├── CheckpointError         the checkpoint is missing something, damaged, or of a kind this exporter does not know
 ├── QualityError            quantised weights choose too differently from the full ones
 └── BuildError              TensorRT engines cannot be built here, or do not do what their graphs say
+
+StoppedError                is none of these: nothing failed
 """
 
 from __future__ import annotations
@@ -23,3 +25,7 @@ class QualityError(ExportError):
 
 class BuildError(ExportError):
     """Engines cannot be built; the message names the remedy."""
+
+
+class StoppedError(Exception):
+    """The build was asked to stop."""

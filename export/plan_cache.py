@@ -22,8 +22,7 @@ import msgspec
 
 from engines.plan_files import Plan, folder_stem, plans, plans_of_older_programs
 from engines.plan_set import PlanKey
-from export.errors import BuildError
-from export.plan_progress import StoppedError
+from export.errors import BuildError, StoppedError
 
 _BUILDING: Final = ".building."
 _OLD: Final = ".old."

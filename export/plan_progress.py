@@ -10,9 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-
-class StoppedError(Exception):
-    """The build was asked to stop."""
+from export.errors import StoppedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from engines.errors import SpeechError
 from engines.plan_set import PlanGraph, fitting_profile, open_sizes
 from export.build_door import EngineOrder, Gpu, Shapes, Values
 from export.cuda_device import DeviceMemory, first_gpu
-from export.errors import BuildError
-from export.plan_progress import Phases, StoppedError
+from export.errors import BuildError, StoppedError
+from export.plan_progress import Phases
 from export.tensorrt_trouble import NO_GPU, why_failed
 
 _KEPT_ERRORS: Final = 20

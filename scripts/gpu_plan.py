@@ -10,9 +10,9 @@ import time
 from typing import Any
 
 from export.build_command import load_builder
+from export.errors import StoppedError
 from export.plan_build import Watcher, build_plan
 from export.plan_choice import PlanWish
-from export.plan_progress import StoppedError
 from export.tensorrt import FrameShape
 from scripts.gpu_asked import Asked, read_asked
 from scripts.gpu_models import checkpoint_of

@@ -26,10 +26,9 @@ except ImportError:  # wheels of the bare bindings call it otherwise
 from engines.plan_set import PlanSizes
 from export.attention_tensorrt import AttentionForm
 from export.build_door import EngineOrder, Shapes
-from export.errors import BuildError
+from export.errors import BuildError, StoppedError
 from export.lowering import Precision
 from export.plan_profile import open_inputs, open_ranges, profile_shapes
-from export.plan_progress import StoppedError
 from export.tensorrt import FrameShape, TensorRtChoice, build_tensorrt, read_source
 from export.tensorrt_builder import ERRORS, Monitor, TensorRtBuilder
 from tests.tiny_checkpoint import write_checkpoint

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from engines.plan_set import PlanGraph, fitting_profile, open_sizes
 from export.build_door import EngineOrder, Gpu, Values
-from export.errors import BuildError
+from export.errors import BuildError, StoppedError
 from export.ort_session import OrtSession
-from export.plan_progress import StoppedError
 from export.tensorrt_trouble import why_failed
 
 ORIN = Gpu(name="Orin", architecture="sm_87", free_bytes=6 << 30, total_bytes=8 << 30)

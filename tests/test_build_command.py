@@ -20,9 +20,9 @@ from export import build_command
 from export.__main__ import main, parser
 from export.attention_tensorrt import AttentionForm
 from export.build_command import JsonTeller, PeopleTeller, build_or_list, time_left
-from export.errors import BuildError
+from export.errors import BuildError, StoppedError
 from export.plan_choice import PlanWish
-from export.plan_progress import BuildState, StoppedError
+from export.plan_progress import BuildState
 from export.tensorrt import FrameShape
 from tests import fake_build
 from tests.plan_cache import KEY, write_plan

@@ -12,9 +12,8 @@ import pytest
 from engines.plan_files import Plan, folder_name, plans, read_plan_set, write_plan_set
 from engines.plan_set import PLAN_FORMAT
 from export import plan_cache
-from export.errors import BuildError
+from export.errors import BuildError, StoppedError
 from export.plan_cache import GUESS_S, GUESS_S_PER_MB, BuildRecord, PlanCache
-from export.plan_progress import StoppedError
 from tests.plan_cache import KEY, SIZES, write_plan
 
 RECORD = BuildRecord(

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from export.plan_progress import BuildProgress, BuildState, Phases, StoppedError
+from export.errors import StoppedError
+from export.plan_progress import BuildProgress, BuildState, Phases
 
 
 def test_phases_inside_phases() -> None:

@@ -13,9 +13,8 @@ import pytest
 
 from engines.plan_files import plans
 from export.attention_tensorrt import AttentionForm
-from export.errors import BuildError
+from export.errors import BuildError, StoppedError
 from export.plan_choice import PlanWish
-from export.plan_progress import StoppedError
 from tests.fake_builder import ORIN, FakeBuilder
 from tests.plan_build_rig import SIZES, Diary, build, left_in, wish_for
 from tests.tiny_checkpoint import write_checkpoint

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from export.build_door import EngineOrder
-from export.errors import BuildError
-from export.plan_progress import StoppedError
+from export.errors import BuildError, StoppedError
 
 
 class Profile:
