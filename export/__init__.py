@@ -4,15 +4,15 @@ Imports of `engines` only what is written on disk (manifest, plans), errors, the
 CUDA. Where to read what:
 
 commands        __main__, build_command, inspect_bundle; progress, stopping and errors are what they all tell
-a bundle        exporter (the order), config, checkpoint, text_side, bundle_manifest, payload, placing
-the networks    frame_graph, stack, sampler, codec_graph, codec_transformer, attention, in the words of lowering; graph
-                makes the nodes
-for TensorRT    tensorrt (the set of graphs), stepped_graph, lowering_tensorrt, attention_tensorrt, tensorrt_rules,
-                tensorrt_files; lowering_cuda is ONNX Runtime's on CUDA
-narrow weights  quantise, rounding, stored_rounding; measured by quality_gate, quality, full_voice, probe_graph,
-                probe_speech, probe_texts, ort_session
-a plan          plan_build (the order), plan_choice, plan_profile, plan_cache, plan_check, plan_machine, plan_progress;
-                build_door, tensorrt_builder, tensorrt_trouble, cuda_device (the borders)
+a bundle        exporter has the order: config, checkpoint, text_side, the networks, payload, bundle_manifest, placing
+the networks    frame_graph (of stack and sampler) and codec_graph (with codec_transformer, of attention), in the words
+                of lowering, some of which lowering_cuda says otherwise; graph makes the nodes
+narrow weights  quantise packs, rounding chooses; quality_gate lets them be learnt and measured, by probe_texts,
+                probe_speech, probe_graph, ort_session and quality
+for TensorRT    tensorrt_files has the order: full_voice, stored_rounding, tensorrt (the set of graphs), stepped_graph,
+                lowering_tensorrt, attention_tensorrt; tensorrt_rules knows what its parser takes
+a plan          plan_build has the order: plan_choice, plan_cache, plan_profile, plan_check, plan_machine,
+                plan_progress; build_door, tensorrt_builder, tensorrt_trouble, cuda_device (the borders)
 a voice         train, the only place that may import torch
 """
 
