@@ -11,7 +11,7 @@ then copied over, and the others have lost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Final
 
@@ -79,8 +79,8 @@ class TensorRtCodec:
         self._open(about, engine, scratch)
         recorder = Recorder(cuda, stream, "the codec", recorded=recorded)
         pairs = [(low, high) for low in range(slots) for high in range(low + 1, slots + 1)]
-        self._keep = {pair: recorder.recorded(self._put_keep(*pair)) for pair in pairs}
-        self._forget = [recorder.recorded(self._put_forget(slot)) for slot in range(slots)]
+        self._keep = {pair: recorder.recorded(partial(self._put_keep, *pair)) for pair in pairs}
+        self._forget = [recorder.recorded(partial(self._put_forget, slot)) for slot in range(slots)]
 
     def begin(self, slot: int) -> None:
         """Start a new stream in a slot: the state of silence before the first frame."""
@@ -154,23 +154,14 @@ class TensorRtCodec:
             self._contexts[place] = context, frames
         return context
 
-    def _put_keep(self, low: int, high: int) -> Callable[[], None]:
+    def _put_keep(self, low: int, high: int) -> None:
         """Take over the new states of slots [low, high)."""
+        for name in self._names:
+            old = self._memory[CodecInputs.state(name)].rows(low, high)
+            new = self._memory[CodecOutputs.state(name)].rows(low, high)
+            self._cuda.copy(old.address, new.address, old.nbytes, self._stream)
 
-        def put() -> None:
-            for name in self._names:
-                old, new = (self._memory[side(name)].rows(low, high) for side in _SIDES)
-                self._cuda.copy(old.address, new.address, old.nbytes, self._stream)
-
-        return put
-
-    def _put_forget(self, slot: int) -> Callable[[], None]:
-        def put() -> None:
-            for name in self._names:
-                state = self._memory[CodecInputs.state(name)].rows(slot, slot + 1)
-                self._cuda.clear(state.address, state.nbytes, self._stream)
-
-        return put
-
-
-_SIDES = (CodecInputs.state, CodecOutputs.state)
+    def _put_forget(self, slot: int) -> None:
+        for name in self._names:
+            state = self._memory[CodecInputs.state(name)].rows(slot, slot + 1)
+            self._cuda.clear(state.address, state.nbytes, self._stream)

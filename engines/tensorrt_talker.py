@@ -92,9 +92,10 @@ class TensorRtTalker:
         self._frames[slot] = 0
         for cache in self._kept:
             cache.forget(slot, self._stream)
-        for tensor in (t for instance in self._instances for t in (instance.rows_in, instance.seen_in)):
-            row = tensor.rows(slot, slot + 1)
-            self._cuda.clear(row.address, row.nbytes, self._stream)
+        for instance in self._instances:
+            for tensor in (instance.rows_in, instance.seen_in):
+                row = tensor.rows(slot, slot + 1)
+                self._cuda.clear(row.address, row.nbytes, self._stream)
         write_sampling(self._settings, slot, sampling)
 
     def release(self, slot: int) -> None:
