@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from engines.contract import Pcm
 from engines.graph_names import FrameInputs
+from engines.manifest import Manifest
 from engines.sampling import ResolvedSampling
 
 F32 = npt.NDArray[np.float32]
@@ -129,6 +130,22 @@ class Stages:
     """What people are told about it at the start."""
     falls_back: bool = False
     """Whether that is worth a warning: a GPU is here, and the best way to use it was looked for in vain."""
+
+
+def frame_inputs(manifest: Manifest, slots: int) -> dict[str, tuple[tuple[int, ...], npt.DTypeLike]]:
+    """Shape and type of what the host writes for each frame, by input name."""
+    f32 = np.float32
+    return {
+        FrameInputs.TEXT_ROWS: ((slots, 1, manifest.talker.hidden), f32),
+        FrameInputs.NOISE: ((slots, manifest.frame.codebooks, manifest.sampling.max_top_k), f32),
+        FrameInputs.PAST_LENGTHS: ((slots,), np.int32),
+        FrameInputs.TOTAL_LENGTH: ((1,), np.int32),
+        FrameInputs.END_BIAS: ((slots, 1), f32),
+        FrameInputs.REPETITION_PENALTY: ((slots, 1), f32),
+        FrameInputs.TEMPERATURE: ((slots, 2), f32),
+        FrameInputs.TOP_K: ((slots, 2), np.int64),
+        FrameInputs.TOP_P: ((slots, 2), f32),
+    }
 
 
 def write_sampling(arrays: Mapping[str, npt.NDArray[Any]], slot: int, sampling: ResolvedSampling) -> None:

@@ -26,7 +26,7 @@ from engines.graph_names import SAMPLING_INPUTS, FrameInputs, FrameOutputs
 from engines.manifest import Manifest
 from engines.runner import Binding, Place, Runner, Tensor
 from engines.sampling import ResolvedSampling
-from engines.stages import F32, FORBIDDEN, check_piece, write_sampling
+from engines.stages import F32, FORBIDDEN, check_piece, frame_inputs, write_sampling
 
 
 class Talker:
@@ -52,7 +52,7 @@ class Talker:
         self.slots, self.positions, self.piece_rows = slots, positions, piece_rows
         self._runner = runner
         self._layers = manifest.talker.layers
-        stack, codebooks, top_k = manifest.talker, manifest.frame.codebooks, manifest.sampling.max_top_k
+        stack, codebooks = manifest.talker, manifest.frame.codebooks
         cache_shape = (slots, stack.kv_heads, positions, stack.head_dim)
         self._caches = [runner.allocate(cache_shape, cache_dtype, Place.DEVICE) for _ in range(2 * stack.layers)]
 
@@ -61,19 +61,12 @@ class Talker:
 
         self._piece_codec = host((piece_rows, stack.hidden))
         self._piece_text = host((piece_rows, stack.hidden))
-        self._state: dict[str, Tensor] = {
+        inputs = {name: host(*wanted) for name, wanted in frame_inputs(manifest, slots).items()}
+        self._total_length = inputs.pop(FrameInputs.TOTAL_LENGTH)
+        self._state: dict[str, Tensor] = inputs | {
             FrameInputs.CODEC_ROWS: host((slots, 1, stack.hidden)),
-            FrameInputs.TEXT_ROWS: host((slots, 1, stack.hidden)),
-            FrameInputs.PAST_LENGTHS: host((slots,), np.int32),
             FrameInputs.SEEN: host((slots, stack.vocabulary)),
-            FrameInputs.END_BIAS: host((slots, 1)),
-            FrameInputs.REPETITION_PENALTY: host((slots, 1)),
-            FrameInputs.TEMPERATURE: host((slots, 2)),
-            FrameInputs.TOP_K: host((slots, 2), np.int64),
-            FrameInputs.TOP_P: host((slots, 2)),
-            FrameInputs.NOISE: host((slots, codebooks, top_k)),
         }
-        self._total_length = host((1,), np.int32)
         self._codes = host((slots, codebooks), np.int64)
         self._logits = host((slots, stack.vocabulary)) if with_logits else None
         self._codec_row = self._array(FrameInputs.CODEC_ROWS)

@@ -20,14 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.cuda_api import CudaApi, Stream
-from engines.cuda_memory import SharedBlock
+from engines.cuda_memory import SharedBlock, Want
 from engines.graph_names import SAMPLING_INPUTS, FrameInputs, FrameOutputs
 from engines.manifest import Manifest
 from engines.plan_set import PlanSet
+from engines.stages import frame_inputs
 from engines.step_names import StepInputs, StepOutputs, TalkerStepOutputs
 from engines.tensorrt_cache import Caches
 from engines.tensorrt_contract import Context, Engine
-from engines.tensorrt_memory import CODES, PREDICTOR_CACHE, Memory, caches, code_want, input_wants
+from engines.tensorrt_memory import CODES, PREDICTOR_CACHE, Memory, caches, code_want
 from engines.tensorrt_recording import Recorder
 
 
@@ -45,7 +46,8 @@ class FrameInstance:
     def __init__(self, cuda: CudaApi, manifest: Manifest, about: PlanSet, memory: Memory, instance: int) -> None:
         self._bodies: dict[int, Body] = {}
         self._launches: dict[int, Callable[[], None]] = {}
-        self.inputs = SharedBlock(cuda, input_wants(manifest, about.sizes.slots))
+        wanted = frame_inputs(manifest, about.sizes.slots)
+        self.inputs = SharedBlock(cuda, {name: Want(*each) for name, each in wanted.items()})
         self._codes = SharedBlock(cuda, {CODES: code_want(manifest, about)})
         self.rows_in, self.rows_out = (memory[f"{FrameInputs.CODEC_ROWS}.{turn}"] for turn in (instance, 1 - instance))
         self.seen_in, self.seen_out = (memory[f"{FrameInputs.SEEN}.{turn}"] for turn in (instance, 1 - instance))

@@ -36,22 +36,6 @@ PREDICTOR_CACHE: Final = "predictor.cache"
 HISTORY: Final = "history"
 
 
-def input_wants(manifest: Manifest, slots: int) -> dict[str, Want]:
-    """What the host writes for each frame."""
-    frame, top_k, f32 = manifest.frame, manifest.sampling.max_top_k, np.float32
-    return {
-        FrameInputs.TEXT_ROWS: Want((slots, 1, manifest.talker.hidden), f32),
-        FrameInputs.NOISE: Want((slots, frame.codebooks, top_k), f32),
-        FrameInputs.PAST_LENGTHS: Want((slots,), np.int32),
-        FrameInputs.TOTAL_LENGTH: Want((1,), np.int32),
-        FrameInputs.END_BIAS: Want((slots, 1), f32),
-        FrameInputs.REPETITION_PENALTY: Want((slots, 1), f32),
-        FrameInputs.TEMPERATURE: Want((slots, 2), f32),
-        FrameInputs.TOP_K: Want((slots, 2), np.int64),
-        FrameInputs.TOP_P: Want((slots, 2), f32),
-    }
-
-
 def code_want(manifest: Manifest, about: PlanSet) -> Want:
     """The codes of a frame: [slots, codebooks], or of a stepped one [codebooks, >= slots], each row aligned."""
     if about.frame == "unrolled":
