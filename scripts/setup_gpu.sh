@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The part of scripts/setup that deals with an NVIDIA GPU; to be sourced there, which has `say`, `pip_install`,
-# `apt_install`, `venv`, `root` and `log`.
+# The part of scripts/setup that deals with an NVIDIA GPU; to be sourced there, which has `say`, `stamped`,
+# `pip_install`, `apt_install`, `venv`, `root` and `log`.
 #
 # A desktop gets TensorRT, and ONNX Runtime with CUDA in the place of the plain one (both bring the same module, so only
 # one may be there). A Jetson has TensorRT from JetPack: only its Python module is made visible in .venv. What cannot be
@@ -21,13 +21,7 @@ gpu_kind() { # jetson, desktop, or nothing
 
 gpu_key() { echo "$(gpu_kind) $(packages_key)"; }
 
-gpu_ready() {
-  local known=''
-  [[ -n $(gpu_kind) ]] || return 0
-  [[ -f $venv/speakd-gpu.stamp ]] || return 1
-  read -r known <"$venv/speakd-gpu.stamp" || true
-  [[ $known == "$(gpu_key)" ]]
-}
+gpu_ready() { [[ -z $(gpu_kind) ]] || stamped gpu "$(gpu_key)"; }
 
 install_gpu() {
   local key kind

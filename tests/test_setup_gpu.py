@@ -16,6 +16,7 @@ root=/checkout venv={home}/venv log={home}/log
 say() {{ echo "$*"; }}
 die() {{ say "$*"; exit 1; }}
 packages_key() {{ echo key; }}
+source <(sed -n "/^stamped()/,/^}}/p" {setup})
 pip_install() {{ echo "pip install $*" >>{home}/calls; [[ $* != *onnxruntime-gpu* || ! -e {home}/no-gpu-wheel ]]; }}
 apt_install() {{ echo "apt install $*" >>{home}/calls; {apt}; }}
 source {script}
@@ -67,7 +68,7 @@ class Machine:
             self.file("usr/lib/python3.10/dist-packages/apt_pkg.py")
 
     def run(self, what: str) -> str:
-        harness = HARNESS.format(home=self.home, script=SCRIPT, apt=self.apt)
+        harness = HARNESS.format(home=self.home, setup=SCRIPT.with_name("setup"), script=SCRIPT, apt=self.apt)
         done = subprocess.run(
             ["bash", "-c", harness + what], capture_output=True, text=True, check=False, timeout=60,
             env=os.environ | self.env,
