@@ -22,9 +22,9 @@ from app.client_places import PROTOCOL
 from app.context import ContextReport, ListenerLeftError, OpenLocal, SpeakingContext
 from app.context_plan import Plan, plan
 from app.logs import log_context
-from app.messages import PlaybackState, Ready
+from app.messages import Outcome, PlaybackState, Ready
 from app.peer import Peer
-from app.protocol import Asked, Event, Fed, Outcome, Refused, SpeechProtocol, Start, TokenShown, Told
+from app.protocol import Asked, Event, Fed, Refused, SpeechProtocol, Start, TokenShown, Told
 from app.protocol_errors import ProtocolError
 from app.protocol_table import Step
 from app.services import Services, limits_of
@@ -49,7 +49,7 @@ class Connection:
         *,
         raw: bool,
         authorised: bool,
-        local: bool = False,
+        local: bool,
     ) -> None:
         """`local`: the client is on this machine for certain, and may use its loudspeaker."""
         self.session: Final = secrets.token_hex(6)
@@ -80,7 +80,7 @@ class Connection:
         """Serve until the client leaves or is sent away; then end its contexts, and wait for the engine to let go."""
         try:
             if self._authorised:
-                await self._welcome()
+                await self._say_ready()
             while (data := await self._peer.hear()) is not None:
                 for message in self._protocol.messages(data):
                     await self._on(self._protocol.receive(message))
@@ -91,10 +91,6 @@ class Connection:
                 context.cancel()
             if self._tasks:
                 await asyncio.wait(self._tasks)
-
-    async def close(self, code: int, reason: str) -> None:
-        """Send the client away; returns when the closing handshake is over or has taken too long."""
-        await self._peer.close(code, reason)
 
     def excuse(self, away_s: float) -> None:
         """This process was stopped, or had no processor, for so long: that is not held against the client."""
@@ -122,7 +118,7 @@ class Connection:
             context.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_LAST_WORDS_S)
-        await self.close(RESTARTING, "the daemon is restarting")
+        await self._peer.close(RESTARTING, "the daemon is restarting")
 
     def hang_up(self) -> None:
         """Cut the connection of a client that does not answer; what it can still read, it may."""
@@ -148,7 +144,7 @@ class Connection:
         elif isinstance(event, Start):
             await self._start(event)
         elif isinstance(event, Asked):
-            await self._welcome()
+            await self._say_ready()
         else:
             await self._refuse(event)
 
@@ -157,18 +153,18 @@ class Connection:
             await self._turn_away("this is not the token")
         elif not self._authorised:
             self._authorised = True
-            await self._welcome()
+            await self._say_ready()
 
     async def _turn_away(self, reason: str) -> None:
         self._services.metrics.refused("not_authorised")
         await self._send(self._protocol.error(ProtocolError("not_authorised", reason)))
-        await self.close(NOT_AUTHORISED, reason)
+        await self._peer.close(NOT_AUTHORISED, reason)
 
     async def _refuse(self, event: Refused) -> None:
         self._services.metrics.refused(event.error.code)
         await self._send(self._protocol.error(event.error))
         if self._protocol.raw:
-            await self.close(1008, f"{event.error.code}: {event.error}")
+            await self._peer.close(1008, f"{event.error.code}: {event.error}")
 
     def _tell(self, number: int, step: Step) -> None:
         context = self._contexts.get(number)
@@ -194,7 +190,7 @@ class Connection:
             self._services.metrics.refused(error.code)
             await self._send(message)
             if self._protocol.raw:
-                await self.close(TRY_LATER if error.code in {"busy", "shutting_down"} else 1008, str(error))
+                await self._peer.close(TRY_LATER if error.code in {"busy", "shutting_down"} else 1008, str(error))
             return
         send = partial(self._send_block, event.number)
         config = msgspec.structs.replace(self._services.config, limits=self._limits)
@@ -217,13 +213,10 @@ class Connection:
         """The present table; a socket outlives a reload."""
         return self._services.voices or self._voices
 
-    async def _welcome(self) -> None:
-        await self._send(self._protocol.ready(self._ready()))
-
-    def _ready(self) -> Ready:
+    async def _say_ready(self) -> None:
         voices = self._voices_now()
         info = voices.default.model.info
-        return Ready(
+        ready = Ready(
             protocol=PROTOCOL,
             session=self.session,
             voices=voices.names,
@@ -232,6 +225,7 @@ class Connection:
             limits=self._protocol.limits,
             frame_ms=1000.0 * info.samples_per_frame / info.sample_rate_hz,
         )
+        await self._send(self._protocol.ready(ready))
 
     # -- out ----------------------------------------------------------------------------------------------------------
 
@@ -268,7 +262,7 @@ class Connection:
         )
         if self._protocol.raw:
             failed = report.error is not None
-            await self.close(1011 if failed else 1000, str(report.error) if failed else outcome)
+            await self._peer.close(1011 if failed else 1000, str(report.error) if failed else outcome)
 
     def _playback(self, number: int, state: PlaybackState, at_s: float, device: str | None) -> None:
         self._say_soon(partial(self._protocol.playback, number, state, round(1000.0 * at_s, 3), device))
@@ -293,7 +287,7 @@ class Connection:
             await self._peer.send(message)
 
     def _send_away(self, code: int, why: str, reason: str) -> str:
-        self._later(self.close(code, reason))
+        self._later(self._peer.close(code, reason))
         return why
 
     def _later(self, work: Coroutine[Any, Any, None]) -> None:

@@ -21,6 +21,7 @@ MAX_INSTRUCT: Final = 2000
 ContextId = Annotated[str, Meta(min_length=1, max_length=MAX_CONTEXT_ID)]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Milliseconds = float
+Outcome = Literal["end", "cancelled", "limit", "error"]
 PlaybackState = Literal["waiting", "playing", "underrun"]
 
 
@@ -191,7 +192,7 @@ class ContextDone(ServerMessage, frozen=True, tag="context.done"):
     """The last word of a context; its id may be used again."""
 
     context: str
-    outcome: Literal["end", "cancelled", "limit", "error"]
+    outcome: Outcome
     frames: int
     audio_ms: Milliseconds
     """Sound that was sent."""

@@ -13,7 +13,7 @@ one JSON message each, in text or binary messages cut anywhere, so that a shell 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
@@ -32,6 +32,7 @@ from app.messages import (
     Flush,
     Flushed,
     Limits,
+    Outcome,
     Playback,
     PlaybackState,
     Ready,
@@ -42,8 +43,6 @@ from app.messages import (
 )
 from app.protocol_errors import Code, ProtocolError
 from app.protocol_table import REFUSALS, TRANSITIONS, Context, State, Step
-
-Outcome = Literal["end", "cancelled", "limit", "error"]
 
 
 @dataclass(frozen=True, slots=True)
