@@ -18,7 +18,7 @@ import sys
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import structlog
 
@@ -50,7 +50,8 @@ from app.threads import in_thread
 from app.voices import OpenModel, VoiceModel, VoiceTable, open_model
 from engines.errors import SpeechError
 
-_CLOSE_S: Final = (0.3, 0.8)
+_CLOSE_LEAST_S: Final = 0.3
+_CLOSE_MOST_S: Final = 0.8
 """Engines that have not ended by then are left to the process's end; longer where clients have left at once."""
 _log: Final = structlog.stdlib.get_logger("speakd")
 
@@ -77,9 +78,7 @@ class Daemon:
         )
         self._figures = BoundedExecutor("figures", workers=1, max_waiting=8)
         self._text = TextProcess(pools.text, config.server.stall_s / 2) if config.server.offload else None
-        opener = opener or partial(
-            open_model, open_reader=partial(RemoteReader, self._text) if self._text else BundleReader
-        )
+        open_reader = partial(RemoteReader, self._text) if self._text else BundleReader
         self.services = Services(
             config=config,
             guard=security.open_guard(config),
@@ -87,7 +86,7 @@ class Daemon:
             pools=pools,
             gate=Gate(config),
             metrics=Metrics(),
-            open_model=opener,
+            open_model=opener or partial(open_model, open_reader=open_reader),
             loudspeaker=LocalLoudspeaker(config.playback),
             tls=security.open_tls(config),
         )
@@ -105,15 +104,6 @@ class Daemon:
                 pool=self._figures,
             ),
         )
-        metrics.watch("speakd_sockets", "Sockets inside", lambda: self.services.gate.sockets)
-        metrics.watch("speakd_contexts_open", "Contexts open", lambda: self.services.gate.contexts)
-        metrics.watch("speakd_connections", "Connections of any kind", lambda: self.services.gate.connections)
-        metrics.watch("speakd_tasks", "Tasks of the event loop", lambda: len(asyncio.all_tasks(self._loop)))
-        if text := self._text:
-            metrics.watch("speakd_text_worker_deaths", "Text workers that died, in all", lambda: text.deaths)
-        line = self.services.loudspeaker.line
-        metrics.watch("speakd_loudspeaker_waiting", "Contexts that wait for the loudspeaker", lambda: line.waiting)
-        metrics.watch_parts((pools.text, pools.audio), self._models)
         self._plans = Plans(self.services, self.pulse, self.notify, make_builder)
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
@@ -122,6 +112,7 @@ class Daemon:
         self._reloading: asyncio.Task[None] | None = None
         self.ready = asyncio.Event()
         """Set when the first request would be as fast as the tenth."""
+        self._watch()
 
     async def run(self) -> int:
         """Serve until told to stop; returns the exit code."""
@@ -130,7 +121,7 @@ class Daemon:
             loop.add_signal_handler(number, self.stop)
         loop.add_signal_handler(signal.SIGHUP, self.reload)
         loop.add_signal_handler(signal.SIGUSR1, self.write_statistics)
-        work: list[asyncio.Future[None]] = []
+        work: list[asyncio.Future[Any]] = []
         try:
             unix = server_path(config.server.socket)
             try:
@@ -141,7 +132,7 @@ class Daemon:
             _log.info("listening", host=config.server.host, port=self.server.port, socket=str(unix) if unix else None)
             opening = asyncio.ensure_future(self._open_voices())
             stopped = asyncio.ensure_future(self._stop.wait())
-            work = [opening, stopped]  # type: ignore[list-item]
+            work = [opening, stopped]
             await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
             if opening.done():
                 opening.result()
@@ -167,6 +158,19 @@ class Daemon:
     def write_statistics(self) -> None:
         """How things are, as one line in the log."""
         logs.log_statistics(self.services)
+
+    def _watch(self) -> None:
+        """Gauges of what others count for themselves."""
+        services, text, metrics = self.services, self._text, self.services.metrics
+        gate, line = services.gate, services.loudspeaker.line
+        metrics.watch("speakd_sockets", "Sockets inside", lambda: gate.sockets)
+        metrics.watch("speakd_contexts_open", "Contexts open", lambda: gate.contexts)
+        metrics.watch("speakd_connections", "Connections of any kind", lambda: gate.connections)
+        metrics.watch("speakd_tasks", "Tasks of the event loop", lambda: len(asyncio.all_tasks(self._loop)))
+        if text is not None:
+            metrics.watch("speakd_text_worker_deaths", "Text workers that died, in all", lambda: text.deaths)
+        metrics.watch("speakd_loudspeaker_waiting", "Contexts that wait for the loudspeaker", lambda: line.waiting)
+        metrics.watch_parts((services.pools.text, services.pools.audio), self._models)
 
     def _models(self) -> tuple[VoiceModel, ...]:
         return self.services.voices.models if self.services.voices is not None else ()
@@ -223,12 +227,12 @@ class Daemon:
             _log.info("reloaded", voices=voices.names if voices else [], need_a_restart=skipped)
         self.notify.ready(self.pulse.summary())
 
-    async def _end(self, work: list[asyncio.Future[None]]) -> None:
+    async def _end(self, work: list[asyncio.Future[Any]]) -> None:
         services = self.services
         self.notify.stopping("ending what is being spoken")
         self.notify.extend_timeout(services.config.server.grace_s + 5.0)
         _log.info("stopping", contexts=services.gate.contexts)
-        until = self._loop.time() + services.config.server.grace_s + _CLOSE_S[1]
+        until = self._loop.time() + services.config.server.grace_s + _CLOSE_MOST_S
         await self.server.close(services.config.server.grace_s)
         await services.loudspeaker.close()
         for task in (*work, *([self._reloading] if self._reloading else [])):
@@ -239,7 +243,7 @@ class Daemon:
         ends |= {"the text worker": self._text.end} if self._text else {}
         closing = {asyncio.ensure_future(in_thread("closing", end)): what for what, end in ends.items()}
         if closing:
-            left_s = min(max(until - self._loop.time(), _CLOSE_S[0]), _CLOSE_S[1])
+            left_s = min(max(until - self._loop.time(), _CLOSE_LEAST_S), _CLOSE_MOST_S)
             _, late = await asyncio.wait(closing, timeout=left_s)
             if late:
                 _log.warning("not all has ended yet; the process ends without it", late=[closing[one] for one in late])
@@ -250,8 +254,21 @@ class Daemon:
 def main() -> NoReturn:
     """Run `speakd` with the arguments of this process."""
     hold_open()
-    if sys.argv[1:2] == ["build"]:
-        _build()
+    try:
+        code = _run(sys.argv[1:])
+    except SpeechError as error:
+        print(f"speakd: {error}", file=sys.stderr)
+        code = 2 if isinstance(error, ConfigError) else 1
+    logging.shutdown()
+    with contextlib.suppress(OSError, AttributeError):  # it may be closed
+        sys.stdout.flush()
+    os._exit(code)  # a thread that hangs on a device must not keep the process
+
+
+def _run(words: list[str]) -> int:
+    """Do what the command line says; returns the exit code."""
+    if words[:1] == ["build"]:
+        build_command.run(words[1:])
     parser = argparse.ArgumentParser(
         prog="speakd",
         description="Speak for clients on a WebSocket and a Unix socket.",
@@ -260,40 +277,21 @@ def main() -> NoReturn:
     parser.add_argument("--config", type=Path, metavar="FILE", help="configuration file")
     parser.add_argument("--check", action="store_true", help="check the configuration, and end")
     parser.add_argument("--version", action="version", version=f"speakd {metadata.version('speakd')}")
-    arguments = parser.parse_args()
-    try:
-        config = load_config(arguments.config)
-        logs.set_up(config.log)
-        if arguments.check:
-            check(config)
-            check_voices(config)
-            print("speakd: the configuration is good")
-            sys.exit(0)
-        sys.setswitchinterval(config.server.switch_interval_us / 1e6)
-        be_prompt()
-        code = asyncio.run(_run(config, arguments.config))
-    except ConfigError as error:
-        print(f"speakd: {error}", file=sys.stderr)
-        code = 2
-    except SpeechError as error:
-        print(f"speakd: {error}", file=sys.stderr)
-        code = 1
-    logging.shutdown()
-    with contextlib.suppress(OSError, AttributeError):  # it may be closed
-        sys.stdout.flush()
-    os._exit(code)  # a thread that hangs on a device must not keep the process
+    arguments = parser.parse_args(words)
+    config = load_config(arguments.config)
+    logs.set_up(config.log)
+    if arguments.check:
+        check(config)
+        check_voices(config)
+        print("speakd: the configuration is good")
+        sys.exit(0)
+    sys.setswitchinterval(config.server.switch_interval_us / 1e6)
+    be_prompt()
 
+    async def serve() -> int:
+        return await Daemon(config, arguments.config).run()
 
-def _build() -> NoReturn:
-    try:
-        build_command.run(sys.argv[2:])
-    except ConfigError as error:
-        print(f"speakd: {error}", file=sys.stderr)
-        sys.exit(2)
-
-
-async def _run(config: Config, config_file: Path | None) -> int:
-    return await Daemon(config, config_file).run()
+    return asyncio.run(serve())
 
 
 if __name__ == "__main__":

@@ -209,7 +209,8 @@ def test_what_cannot_be_served_is_said_in_one_line(tmp_path: Path, text: str, co
 
 
 def test_an_engine_that_takes_long_to_end_is_named_and_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daemon_module, "_CLOSE_S", (0.0, 0.01))
+    monkeypatch.setattr(daemon_module, "_CLOSE_LEAST_S", 0.0)
+    monkeypatch.setattr(daemon_module, "_CLOSE_MOST_S", 0.01)
     found: list[list[str]] = []
     log = SimpleNamespace(info=lambda *_, **__: None, warning=lambda _event, late: found.append(late))
     monkeypatch.setattr(daemon_module, "_log", log)
