@@ -57,11 +57,6 @@ class SpeakServer:
         self.port: int | None = None
         """The TCP port, once it is open."""
 
-    @property
-    def connections(self) -> int:
-        """Sockets inside."""
-        return len(self._connections)
-
     def ring_levels_s(self) -> list[float]:
         """Sound that waits for its listener, of every context, seconds."""
         return [level for connection in self._connections for level in connection.buffered_s]
@@ -161,8 +156,7 @@ class SpeakServer:
         if not services.guard.allows_origin(request.headers.get("Origin"), request.headers.get("Host")):
             services.metrics.refused("origin")
             return problem(HTTPStatus.FORBIDDEN, "this page's origin may not connect; add it to security.origins")
-        framing = parse_qs(query).get("framing", ["blocks"])
-        if framing[-1] not in {"raw", "blocks"}:
+        if _framing(query) not in {"raw", "blocks"}:
             return problem(HTTPStatus.BAD_REQUEST, "framing must be 'blocks' or 'raw'")
         return None
 
@@ -174,7 +168,7 @@ class SpeakServer:
 
     async def _serve(self, websocket: ServerConnection) -> None:
         """One WebSocket's life."""
-        services, address = self._services, _address(websocket)
+        services, address, local = self._services, _address(websocket), _is_unix(websocket)
         request = websocket.request
         if request is None or services.gate.closing:
             await websocket.close(RESTARTING, "the daemon is restarting")
@@ -189,14 +183,13 @@ class SpeakServer:
             return
         try:
             shown = request.headers.get("Authorization")
-            authorised = _is_unix(websocket) or services.guard.knows_header(shown)
+            authorised = local or services.guard.knows_header(shown)
             if shown is not None and not authorised:
                 services.metrics.refused("not_authorised")
                 await websocket.close(NOT_AUTHORISED, "this is not the token")
                 return
             _bound_send_buffer(websocket, services.config.limits.write_buffer_bytes)
-            raw = parse_qs(target(request)[1]).get("framing", [""])[-1] == "raw"
-            local = _is_unix(websocket)
+            raw = _framing(target(request)[1]) == "raw"
             connection = Connection(websocket, services, services.voices, raw=raw, authorised=authorised, local=local)
             self._connections.add(connection)
             try:
@@ -246,6 +239,10 @@ def _choose_subprotocol(_: ServerConnection, offered: Sequence[Subprotocol]) -> 
     if offered and PROTOCOL not in offered:
         raise NegotiationError(f"offer the subprotocol {PROTOCOL}, or none")
     return Subprotocol(PROTOCOL) if offered else None
+
+
+def _framing(query: str) -> str:
+    return parse_qs(query).get("framing", ["blocks"])[-1]
 
 
 def _is_unix(connection: ServerConnection) -> bool:

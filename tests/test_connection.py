@@ -138,7 +138,7 @@ def test_a_listener_who_leaves_frees_everything() -> None:
                 client.ws.transport.abort()
             await turn_until(lambda: daemon.services.gate.sockets == 0)
             assert all(utterance.cancelled for utterance in engine.started)
-            assert (daemon.services.gate.contexts, daemon.server.connections) == (0, 0)
+            assert (daemon.services.gate.contexts, daemon.services.gate.sockets) == (0, 0)
             assert all(model.users == 0 for model in daemon.services.voices.models) if daemon.services.voices else False
 
     play(scenario())

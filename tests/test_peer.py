@@ -28,7 +28,7 @@ def test_a_client_is_not_cut_off_because_the_daemon_stood_still(monkeypatch: pyt
             [connection] = daemon.server._connections
             asked_at = connection._peer.pinged_at
             stand_still(monkeypatch)
-            await turn_until(lambda: connection._peer.pinged_at > asked_at + AWAY_S or not daemon.server.connections)
+            await turn_until(lambda: connection._peer.pinged_at > asked_at + AWAY_S or not daemon.services.gate.sockets)
             await client.say("describe")
             await client.until("ready")
 
@@ -41,11 +41,11 @@ def test_nor_one_that_was_about_to_show_its_token(monkeypatch: pytest.MonkeyPatc
             serving(guarded(tmp_path), ServedFakeEngine()) as daemon,
             Client(daemon, ping_interval=None) as client,
         ):
-            await turn_until(lambda: daemon.server.connections)
+            await turn_until(lambda: daemon.services.gate.sockets)
             [connection] = daemon.server._connections
             opened_at = connection._opened_at
             stand_still(monkeypatch)
-            await turn_until(lambda: connection._opened_at > opened_at or not daemon.server.connections)
+            await turn_until(lambda: connection._opened_at > opened_at or not daemon.services.gate.sockets)
             await client.say("authorise", token=TOKEN)
             await client.until("ready")
 

@@ -23,7 +23,7 @@ def test_only_a_socket_of_the_network_is_closed_for_being_idle(tmp_path: Path) -
             for unix, why in ((path, None), ("", "idle_socket")):
                 async with Client(daemon, unix=unix) as client:
                     await client.until("ready")
-                    await turn_until(lambda: daemon.server.connections == 1)
+                    await turn_until(lambda: daemon.services.gate.sockets == 1)
                     [connection] = daemon.server._connections
                     connection._peer.busy_at -= 2 * daemon.services.config.limits.idle_s
                     assert connection.check() == why
