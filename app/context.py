@@ -18,12 +18,13 @@ from app.context_plan import Plan
 from app.executor import BoundedExecutor, ExecutorFullError
 from app.local_sink import LocalSink
 from app.protocol_errors import Code, ProtocolError
+from app.server_config import ServerConfig
 from app.session import Mark, SpeechSession
 from app.session_doors import FrontEnd
 from app.sink import SinkError
-from app.socket_sink import Listening, Pace, SendBlock, SocketSink
+from app.socket_sink import Listening, SendBlock, SocketSink
 from app.text_stream import ContextIdleError, TextStream
-from engines.contract import End
+from engines.contract import End, Pace
 from engines.errors import EngineBusyError, EngineClosedError, RequestError, SpeechError
 
 _log = logging.getLogger(__name__)
@@ -92,13 +93,7 @@ class SpeakingContext:
         self._began = clock()
         self._characters = 0
         self._first_text_at: float | None = None
-        ahead_ms = None if planned.fast else config.server.ahead_ms
-        pace = Pace(block_ms=config.server.block_ms, ahead_ms=ahead_ms)
-        self._sink = (
-            open_local(interrupt=self.cancel)
-            if open_local
-            else SocketSink(planned.audio, pace, pools.audio, send, clock)
-        )
+        self._sink = open_local(interrupt=self.cancel) if open_local else self._socket_sink(config.server, send)
         self._text = TextStream(
             config.limits.context_idle_s, lambda: self._sink.active_at, left_alone, self._keeps_others_waiting
         )
@@ -144,6 +139,12 @@ class SpeakingContext:
     def _keeps_others_waiting(self) -> bool:
         """Whether an utterance of it is under way, and somebody waits for a place."""
         return self._session is not None and self._session.speaking and self._plan.voice.model.client.waiting > 0
+
+    def _socket_sink(self, server: ServerConfig, send: SendBlock) -> SocketSink:
+        ahead_ms = None if self._plan.request.pace is Pace.FAST else server.ahead_ms
+        return SocketSink(
+            self._plan.audio, self._pools.audio, send, self._clock, block_ms=server.block_ms, ahead_ms=ahead_ms
+        )
 
     @property
     def buffered_s(self) -> float:

@@ -25,7 +25,6 @@ class Plan:
     audio: AudioFormat
     request: SpeechRequest
     instruct: str
-    fast: bool
     local: bool
     """Played here, instead of sent."""
     now: bool
@@ -78,7 +77,6 @@ def plan(message: ContextStart, voices: VoiceTable) -> Plan:
         audio=audio,
         request=request,
         instruct=message.instruct or "",
-        fast=message.pace == "fast",
         local=message.play is not None,
         now=message.now,
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
@@ -20,15 +19,6 @@ from engines.contract import Pcm
 _Result = TypeVar("_Result")
 SendBlock = Callable[[bytes, int, bool], Awaitable[None]]
 """Sends a block: its bytes, how many samples of the listener's rate they stand for, whether it is the last."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """How fast sound goes out."""
-
-    block_ms: int
-    ahead_ms: int | None
-    """Sound a listener may hold; None sends as fast as the listener takes it."""
 
 
 class Listening:
@@ -74,14 +64,18 @@ class SocketSink:
     def __init__(
         self,
         wanted: AudioFormat,
-        pace: Pace,
         audio: BoundedExecutor,
         send: SendBlock,
         clock: Callable[[], float],
+        *,
+        block_ms: int,
+        ahead_ms: int | None,
     ) -> None:
+        """`ahead_ms`: sound a listener may hold; None sends as fast as the listener takes it."""
         self.listening: Final = Listening(clock)
         self._format = wanted
-        self._pace = pace
+        self._block_ms = block_ms
+        self._ahead_ms = ahead_ms
         self._audio = audio
         self._send = send
         self._encoder: Encoder | None = None
@@ -103,7 +97,7 @@ class SocketSink:
         if self._encoder is None:
             self._encoder = await self._work(lambda: open_encoder(self._format))
         encoder = self._encoder
-        step = max(self._pace.block_ms * self._format.voice_rate_hz // 1000, 1)
+        step = max(self._block_ms * self._format.voice_rate_hz // 1000, 1)
         for start in range(0, len(pcm), step):
             block = pcm[start : start + step]
             await self._hold_back()
@@ -133,9 +127,9 @@ class SocketSink:
 
     async def _hold_back(self) -> None:
         """Wait until the listener has room for more."""
-        if self._pace.ahead_ms is None:
+        if self._ahead_ms is None:
             return
-        wait_s = self.listening.lead_s() - self._pace.ahead_ms / 1000
+        wait_s = self.listening.lead_s() - self._ahead_ms / 1000
         if wait_s > 0.0:
             await asyncio.sleep(wait_s)
 

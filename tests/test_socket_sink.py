@@ -10,7 +10,7 @@ import pytest
 from app.audio_format import choose
 from app.executor import BoundedExecutor
 from app.sink import to_pcm16
-from app.socket_sink import Listening, Pace, SocketSink
+from app.socket_sink import Listening, SocketSink
 from tests.daemon_rig import play
 from tests.fake_engine import sine
 
@@ -77,22 +77,24 @@ def test_times_between_blocks_are_kept_of_the_first_thousand() -> None:
 
 def sink_into(
     sent: list[tuple[bytes, int, bool]],
-    pace: Pace,
+    block_ms: int,
     encoding: str = "pcm_s16le",
     rate: int = RATE,
     clock: Clock | None = None,
+    ahead_ms: int | None = None,
 ) -> SocketSink:
     async def send(data: bytes, samples: int, last: bool) -> None:
         sent.append((data, samples, last))
 
     pool = BoundedExecutor("audio", workers=1, max_waiting=8)
-    return SocketSink(choose(encoding, rate, RATE), pace, pool, send, clock or asyncio.get_running_loop().time)
+    now = clock or asyncio.get_running_loop().time
+    return SocketSink(choose(encoding, rate, RATE), pool, send, now, block_ms=block_ms, ahead_ms=ahead_ms)
 
 
 def test_blocks_are_short_and_whole() -> None:
     async def scenario() -> None:
         sent: list[tuple[bytes, int, bool]] = []
-        sink = sink_into(sent, Pace(block_ms=100, ahead_ms=None))
+        sink = sink_into(sent, 100)
         await sink.write(sine(3))
         await sink.write(sine(0))
         await sink.finish()
@@ -107,7 +109,7 @@ def test_blocks_are_short_and_whole() -> None:
 def test_a_context_without_sound_has_its_last_block_too(encoding: str) -> None:
     async def scenario() -> None:
         sent: list[tuple[bytes, int, bool]] = []
-        sink = sink_into(sent, Pace(block_ms=100, ahead_ms=None), encoding)
+        sink = sink_into(sent, 100, encoding)
         assert sink.active_at == 0.0
         await sink.finish()
         [(data, samples, last)] = sent
@@ -121,7 +123,7 @@ def test_only_the_last_block_may_be_empty() -> None:
     async def scenario() -> None:
         for encoding, rate in (("flac", RATE), ("pcm_s16le", 8000)):
             sent: list[tuple[bytes, int, bool]] = []
-            sink = sink_into(sent, Pace(block_ms=10, ahead_ms=None), encoding, rate)
+            sink = sink_into(sent, 10, encoding, rate)
             await sink.write(sine(3))
             assert all(data for data, _, _ in sent), encoding
 
@@ -132,7 +134,7 @@ def test_samples_add_up_at_another_rate() -> None:
     async def scenario() -> None:
         for encoding in ("pcm_s16le", "opus", "flac"):
             sent: list[tuple[bytes, int, bool]] = []
-            sink = sink_into(sent, Pace(block_ms=70, ahead_ms=None), encoding, 16000)
+            sink = sink_into(sent, 70, encoding, 16000)
             await sink.write(sine(7))
             await sink.finish()
             assert sum(samples for _, samples, _ in sent) == 7 * 1280
@@ -148,7 +150,7 @@ def test_a_block_counts_the_samples_it_holds(encoding: str, width: int, header: 
 
     async def scenario() -> None:
         sent: list[tuple[bytes, int, bool]] = []
-        sink = sink_into(sent, Pace(block_ms=80, ahead_ms=None), encoding, rate)
+        sink = sink_into(sent, 80, encoding, rate)
         await sink.write(sine(11))
         await sink.finish()
         held = [len(data) // width for data, _, _ in sent]
@@ -164,7 +166,7 @@ def test_what_the_filter_holds_is_no_gap_where_the_end_of_the_text_was_late() ->
     async def scenario() -> None:
         sent: list[tuple[bytes, int, bool]] = []
         clock = Clock()
-        sink = sink_into(sent, Pace(block_ms=80, ahead_ms=None), rate=8000, clock=clock)
+        sink = sink_into(sent, 80, rate=8000, clock=clock)
         await sink.write(sine(1))
         clock.now += 5.0
         await sink.finish()
@@ -178,7 +180,7 @@ def test_a_real_time_listener_is_never_far_behind_or_ahead() -> None:
     async def scenario() -> None:
         loop = asyncio.get_running_loop()
         sent: list[tuple[bytes, int, bool]] = []
-        sink = sink_into(sent, Pace(block_ms=40, ahead_ms=100))
+        sink = sink_into(sent, 40, ahead_ms=100)
         began = loop.time()
         await sink.write(sine(5))
         took = loop.time() - began
@@ -191,7 +193,7 @@ def test_a_real_time_listener_is_never_far_behind_or_ahead() -> None:
 def test_after_stop_nothing_is_left() -> None:
     async def scenario() -> None:
         sent: list[tuple[bytes, int, bool]] = []
-        sink = sink_into(sent, Pace(block_ms=40, ahead_ms=None), "flac")
+        sink = sink_into(sent, 40, "flac")
         await sink.write(sine(1))
         count = len(sent)
         await sink.stop()
