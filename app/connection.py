@@ -21,6 +21,7 @@ from app.audio_format import offers
 from app.client_places import PROTOCOL
 from app.context import ContextReport, ListenerLeftError, OpenLocal, SpeakingContext
 from app.context_plan import Plan, plan
+from app.local_sink import LocalSink
 from app.logs import log_context
 from app.messages import Outcome, PlaybackState, Ready
 from app.peer import Peer
@@ -207,7 +208,7 @@ class Connection:
         if not planned.local:
             return None
         rate_hz, tell = planned.audio.sample_rate_hz, partial(self._playback, event.number)
-        return partial(self._services.loudspeaker.sink, rate_hz, now=planned.now, tell=tell)
+        return partial(LocalSink, self._services.loudspeaker, rate_hz, now=planned.now, tell=tell)
 
     def _voices_now(self) -> VoiceTable:
         """The present table; a socket outlives a reload."""

@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class OpenLocal(Protocol):
-    """How a context's sound is played here; `LocalLoudspeaker.sink` does it."""
+    """How a context's sound is played here: a `LocalSink` of which all else is known."""
 
     def __call__(self, *, interrupt: Callable[[], None]) -> LocalSink:
         """`interrupt` ends the context when somebody more urgent wants to be heard."""

@@ -51,10 +51,6 @@ class LocalLoudspeaker:
         if absence is not None:
             raise ProtocolError("no_loudspeaker", f"the daemon has no loudspeaker: {absence}", context)
 
-    def sink(self, sample_rate_hz: int, *, now: bool, interrupt: Callable[[], None], tell: Tell) -> LocalSink:
-        """For one context. `interrupt` is called when somebody more urgent wants to be heard."""
-        return LocalSink(self, sample_rate_hz, now=now, interrupt=interrupt, tell=tell)
-
     async def close(self) -> None:
         """Silence."""
         await self.player.close()
@@ -73,7 +69,7 @@ class LocalSink:
         tell: Tell,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """See `LocalLoudspeaker.sink`."""
+        """`interrupt` is called when somebody more urgent wants to be heard."""
         self.listening: Final = Listening(clock)
         self.first_sample_at: float | None = None
         """When the first sample was in the device."""

@@ -73,7 +73,7 @@ class SlowReader(LetterReader):
 
 def local(loudspeaker: LocalLoudspeaker) -> OpenLocal:
     def open_local(*, interrupt: Callable[[], None]) -> LocalSink:
-        return loudspeaker.sink(24000, now=False, interrupt=interrupt, tell=lambda *_: None)
+        return LocalSink(loudspeaker, 24000, now=False, interrupt=interrupt, tell=lambda *_: None)
 
     return open_local
 
