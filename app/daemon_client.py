@@ -39,7 +39,7 @@ from app.small_websocket import SmallWebSocket
 from app.socket_path import client_paths
 from app.text_room import Relay
 from app.wishes import Wishes
-from engines.contract import End, Layout, Pcm
+from engines.contract import End, Layout, Pace, Pcm
 from engines.errors import SpeechError
 
 _CONTEXT: Final = "speak"
@@ -71,7 +71,7 @@ async def find_daemon(wishes: Wishes) -> SmallWebSocket | None:
     return None
 
 
-def _start(wishes: Wishes, seed: int, *, fast: bool) -> ContextStart:
+def _start(wishes: Wishes, seed: int, pace: Pace) -> ContextStart:
     sampling = wishes.sampling
     return ContextStart(
         context=_CONTEXT,
@@ -87,7 +87,7 @@ def _start(wishes: Wishes, seed: int, *, fast: bool) -> ContextStart:
             seed=seed,
         ),
         max_frames=wishes.max_frames,
-        pace="fast" if fast else "realtime",
+        pace=pace.value,
     )
 
 
@@ -95,7 +95,7 @@ def _can_be_said(wishes: Wishes) -> bool:
     """Whether the protocol has words for these wishes; if not, this process fulfils them, or says what is wrong."""
     if wishes.sampling.temperature == 0.0:
         return False  # to the protocol that is greedy, here it is none
-    start = _start(wishes, wishes.seed or 0, fast=True)
+    start = _start(wishes, wishes.seed or 0, Pace.FAST)
     try:
         return parse_client(print_message(start)) == start
     except ProtocolError:
@@ -116,8 +116,7 @@ class RemoteSession:
         sink: Sink,
         wishes: Wishes,
         seed: int,
-        *,
-        fast: bool,
+        pace: Pace,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.report = SessionReport()
@@ -125,7 +124,7 @@ class RemoteSession:
         self._sink = sink
         self._wishes = wishes
         self._seed = seed
-        self._fast = fast
+        self._pace = pace
         self._clock = clock
         self._began: float | None = None
         self._work: asyncio.Task[None] | None = None
@@ -182,7 +181,7 @@ class RemoteSession:
     async def _begin(self) -> None:
         self._relay.begin()
         self._over.clear()
-        await self._socket.send(print_message(_start(self._wishes, self._seed, fast=self._fast)))
+        await self._socket.send(print_message(_start(self._wishes, self._seed, self._pace)))
 
     async def _write(self, texts: AsyncIterator[str | Mark]) -> None:
         async for text in texts:

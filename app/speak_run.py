@@ -31,7 +31,7 @@ from app.socket_path import client_paths
 from app.speaker import SpeakerSink
 from app.text_source import from_descriptor, from_words
 from app.wishes import Wishes
-from engines.contract import End, Pace, SpeechRequest, VoiceInfo
+from engines.contract import End, Pace, SpeechRequest
 from engines.errors import SpeechError
 from engines.voice_files import reads_while_speaking, voice_info
 
@@ -59,6 +59,9 @@ class _Run:
         self._session: SpeechSession | RemoteSession | None = None
         self._signal: signal.Signals | None = None
         self._stopped_at = 0.0
+        self._info = voice_info(wishes.bundle)
+        self._seed = secrets.randbits(31) if wishes.seed is None else wishes.seed
+        self._pace = Pace.REALTIME if wishes.output in {None, STDOUT} else Pace.FAST  # a pipe may lead to ears
         self._device = wishes.device or config.playback.device or None
         self._written = False
         """Text with letters or digits came."""
@@ -66,26 +69,24 @@ class _Run:
     async def speak(self) -> int:
         """The whole run."""
         wishes, config = self._wishes, self._config
-        info = voice_info(wishes.bundle)
-        if wishes.instruct and not info.takes_instruct:  # as the official package does, but not in silence
+        if wishes.instruct and not self._info.takes_instruct:  # as the official package does, but not in silence
             print("speak: this voice takes no --instruct; it speaks without", file=sys.stderr)
         codes_file = CodesFile(wishes.save_codes) if wishes.save_codes else None
         text = BoundedExecutor("text", workers=config.text.workers, max_waiting=config.text.max_waiting)
         audio = BoundedExecutor("audio", workers=config.audio.workers, max_waiting=config.audio.max_waiting)
         engine: SpeechEngine | None = None
         sink: Sink | None = None
-        seed = secrets.randbits(31) if wishes.seed is None else wishes.seed
         session: SpeechSession | RemoteSession | None
         ends = contextlib.AsyncExitStack()
         try:
             with self._signals():
                 if wishes.output is None:
                     await ends.enter_async_context(Loudspeaker(self._device, now=wishes.now))
-                sink = self._sink(info, audio)
-                session = await self._through_daemon(sink, seed)
+                sink = self._sink(audio)
+                session = await self._through_daemon(sink)
                 if session is None:
                     engine, front_end = await self._open(text)
-                    request = self._request(seed, front_end)
+                    request = self._request(front_end)
                     engine.check(request)  # at once, for the text may be long in coming
                     session = SpeechSession(
                         client=EngineClient(
@@ -97,7 +98,7 @@ class _Run:
                         request=request,
                     )
                 self._session = session
-                with Progress(session.report, info.sample_rate_hz):
+                with Progress(session.report, self._info.sample_rate_hz):
                     report = await session.run(self._noticed(self._text()))
         except BaseException:
             if sink is not None:
@@ -110,12 +111,12 @@ class _Run:
             for pool in (text, audio):
                 pool.shutdown(cancel_futures=True)
         if codes_file is not None:
-            codes_file.write(all_codes(report, info.codebooks))
+            codes_file.write(all_codes(report, self._info.codebooks))
         if wishes.stats:
             stream = sys.stderr if wishes.output == STDOUT else sys.stdout
-            print_stats(report, sink, info, seed, stream)
+            print_stats(report, sink, self._info, self._seed, stream)
         if self._written and report.outcome is End.END and not report.frames:
-            known = ", ".join(info.languages) or "auto"
+            known = ", ".join(self._info.languages) or "auto"
             raise SpeechError(f"there is nothing in this text that this voice can read; it speaks {known}")
         return 128 + self._signal if self._signal else 0
 
@@ -124,7 +125,7 @@ class _Run:
             self._written = self._written or any(map(str.isalnum, text))
             yield text
 
-    async def _through_daemon(self, sink: Sink, seed: int) -> RemoteSession | None:
+    async def _through_daemon(self, sink: Sink) -> RemoteSession | None:
         """A session with a daemon that runs and can do all this, if there is one."""
         if not self._wishes.daemon or not any(path.exists() for path in client_paths()):
             return None
@@ -133,14 +134,14 @@ class _Run:
         socket = await find_daemon(self._wishes)
         if socket is None:
             return None
-        return RemoteSession(socket, sink, self._wishes, seed, fast=self._wishes.output not in {None, STDOUT})
+        return RemoteSession(socket, sink, self._wishes, self._seed, self._pace)
 
-    def _sink(self, info: VoiceInfo, audio: BoundedExecutor) -> Sink:
-        wishes = self._wishes
+    def _sink(self, audio: BoundedExecutor) -> Sink:
+        wishes, rate_hz = self._wishes, self._info.sample_rate_hz
         if wishes.output is None:
-            return SpeakerSink(info.sample_rate_hz, self._config.playback, device=self._device)
+            return SpeakerSink(rate_hz, self._config.playback, device=self._device)
         file_format = format_for(wishes.output, wishes.file_format)
-        sink = FileSink(wishes.output, file_format, info.sample_rate_hz, audio)
+        sink = FileSink(wishes.output, file_format, rate_hz, audio)
         sink.check()
         return sink
 
@@ -174,7 +175,7 @@ class _Run:
             words=reads_while_speaking(wishes.bundle, wishes.layout),
         )
 
-    def _request(self, seed: int, front_end: TextFrontEnd) -> SpeechRequest:
+    def _request(self, front_end: TextFrontEnd) -> SpeechRequest:
         wishes = self._wishes
         return SpeechRequest(
             voice=wishes.voice,
@@ -182,9 +183,9 @@ class _Run:
             instruct_ids=front_end.instruct_ids(wishes.instruct),
             layout=wishes.layout,
             sampling=wishes.sampling,
-            seed=seed,
+            seed=self._seed,
             max_frames=wishes.max_frames,
-            pace=Pace.REALTIME if wishes.output in {None, STDOUT} else Pace.FAST,  # a pipe may lead to ears
+            pace=self._pace,
             keep_codes=wishes.save_codes is not None,
         )
 

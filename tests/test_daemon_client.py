@@ -80,7 +80,7 @@ def test_it_speaks(socket: Path, bundle: Path) -> None:
         config = settings(voice={"bundle": str(bundle)}, server={"socket": str(socket)})
         async with serving(config, engine):
             sink, wish = ListSink(), replace(wishes(bundle), voice="bob", sampling=Sampling(greedy=True))
-            session = RemoteSession(await connected(wish), sink, wish, 3, fast=True)
+            session = RemoteSession(await connected(wish), sink, wish, 3, Pace.FAST)
             report = await session.run(texts("ab", "c. d", 9000 * " ", "e"))
             assert np.array_equal(sink.sound, np.concatenate([sine(3), sine(2)]))
             assert sink.ended == ["finish"]
@@ -100,7 +100,7 @@ def test_every_wish_reaches_the_engine(socket: Path, bundle: Path) -> None:
         sampling = Sampling(temperature=0.5, top_k=3, top_p=0.25, repetition_penalty=1.5)
         wish = replace(wishes(bundle), language="english", instruct="Sing.", sampling=sampling, max_frames=9)
         async with serving(config, engine):
-            await RemoteSession(await connected(wish), ListSink(), wish, 4, fast=True).run(texts("ab"))
+            await RemoteSession(await connected(wish), ListSink(), wish, 4, Pace.FAST).run(texts("ab"))
         request = engine.started[0].request
         assert (request.language, request.instruct_ids, request.max_frames) == ("english", (1,), 9)
         assert (replace(request.sampling, greedy=None), request.seed, request.pace) == (sampling, 4, Pace.FAST)
@@ -115,7 +115,7 @@ def test_it_is_interrupted(socket: Path, bundle: Path) -> None:
         async with serving(config, engine):
             for count, stats in enumerate((False, True), 1):
                 sink, wish = ListSink(), replace(wishes(bundle), stats=stats)
-                session = RemoteSession(await connected(wish), sink, wish, 3, fast=False)
+                session = RemoteSession(await connected(wish), sink, wish, 3, Pace.REALTIME)
                 running = asyncio.ensure_future(session.run(texts("abc")))
                 await turn_until(partial(lambda count: len(engine.started) == count, count))
                 await turn_until(lambda: engine.started[-1].text_ended)
@@ -138,9 +138,9 @@ def test_what_fails_is_said(socket: Path, bundle: Path) -> None:
         async with serving(config, engine) as daemon:
             wish = replace(wishes(bundle), voice="eve")
             with pytest.raises(SpeechError, match="ada, bob"):
-                await RemoteSession(await connected(wish), ListSink(), wish, 3, fast=False).run(texts("abc"))
+                await RemoteSession(await connected(wish), ListSink(), wish, 3, Pace.REALTIME).run(texts("abc"))
             sink, wish = ListSink(), wishes(bundle)
-            session = RemoteSession(await connected(wish), sink, wish, 3, fast=False)
+            session = RemoteSession(await connected(wish), sink, wish, 3, Pace.REALTIME)
             running = asyncio.ensure_future(session.run(texts("abc")))
             await turn_until(lambda: engine.started and engine.started[0].text_ended)
             engine.started[0].end(End.ERROR, "the device coughed")
@@ -153,7 +153,7 @@ def test_what_fails_is_said(socket: Path, bundle: Path) -> None:
                 raise SpeechError("not UTF-8")
 
             with pytest.raises(SpeechError, match="not UTF-8"):
-                await RemoteSession(await connected(wish), ListSink(), wish, 3, fast=False).run(broken())
+                await RemoteSession(await connected(wish), ListSink(), wish, 3, Pace.REALTIME).run(broken())
             await turn_until(lambda: daemon.services.gate.contexts == 0)
 
     play(scenario())
@@ -167,7 +167,7 @@ def test_a_daemon_that_dies_is_reported(socket: Path, bundle: Path) -> None:
         config = settings(voice={"bundle": str(bundle)}, server={"socket": str(socket), "grace_s": 0.0})
         sink, wish = ListSink(), wishes(bundle)
         async with serving(config, engine):
-            session = RemoteSession(await connected(wish), sink, wish, 3, fast=False)
+            session = RemoteSession(await connected(wish), sink, wish, 3, Pace.REALTIME)
             running = asyncio.ensure_future(session.run(texts("abc")))
             await turn_until(lambda: engine.started)
             engine.started[0].sound(2)
@@ -188,7 +188,7 @@ def test_a_writer_may_think_for_longer_than_a_context_waits(
         config = settings(voice={"bundle": str(bundle)}, server=doors, limits={"context_idle_s": 0.05})
         async with serving(config, ServedFakeEngine()):
             sink, wish = ListSink(), wishes(bundle)
-            session = RemoteSession(await connected(wish), sink, wish, 3, fast=True)
+            session = RemoteSession(await connected(wish), sink, wish, 3, Pace.FAST)
 
             async def thinks() -> AsyncIterator[str]:
                 for piece in pieces:
@@ -211,7 +211,7 @@ def test_a_text_longer_than_a_context_takes_is_spoken_whole(socket: Path, bundle
         config = settings(voice={"bundle": str(bundle)}, server=doors, limits={"text_characters": 300})
         async with serving(config, engine):
             sink, wish = ListSink(), wishes(bundle)
-            session = RemoteSession(await connected(wish), sink, wish, 3, fast=True)
+            session = RemoteSession(await connected(wish), sink, wish, 3, Pace.FAST)
             sentence = 8 * "aa " + "aaa. "
             report = await session.run(texts(5 * sentence, *7 * (*8 * ("aa ",), "aaa. "), "b"))
             assert [len(utterance.ids) for utterance in engine.started] == [*12 * [19], 1]
@@ -227,7 +227,7 @@ def test_a_daemon_that_takes_short_messages_only_hears_a_long_text_too(socket: P
         config = settings(voice={"bundle": str(bundle)}, server=doors, limits={"message_bytes": 1024})
         async with serving(config, engine):
             wish = wishes(bundle)
-            session = RemoteSession(await connected(wish), ListSink(), wish, 3, fast=True)
+            session = RemoteSession(await connected(wish), ListSink(), wish, 3, Pace.FAST)
             report = await session.run(texts(200 * "\x01" + 3000 * " " + 200 * "\U0001d4b6"))
             assert (report.outcome, report.frames) == (End.END, 400)
 
