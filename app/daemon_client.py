@@ -18,6 +18,7 @@ import numpy as np
 from app.block import HEADER
 from app.client_places import MODELS_HEADER, PROTOCOL, SPEAK_PATH, fingerprint
 from app.messages import (
+    AnyClientMessage,
     Cancel,
     ContextDone,
     ContextStart,
@@ -33,13 +34,13 @@ from app.messages import (
     print_message,
 )
 from app.protocol_errors import ProtocolError
-from app.session import SEVERITY, Mark, SessionReport
+from app.session import SessionReport
 from app.sink import Sink
 from app.small_websocket import SmallWebSocket
 from app.socket_path import client_paths
 from app.text_room import Relay
 from app.wishes import Wishes
-from engines.contract import End, Layout, Pace, Pcm
+from engines.contract import End, Layout, Pace
 from engines.errors import SpeechError
 
 _CONTEXT: Final = "speak"
@@ -136,7 +137,7 @@ class RemoteSession:
         self._over = asyncio.Event()
         """No context is open, since the last has ended."""
 
-    async def run(self, texts: AsyncIterator[str | Mark]) -> SessionReport:
+    async def run(self, texts: AsyncIterator[str]) -> SessionReport:
         """Speak everything that comes. Raises what went wrong; the sink is then aborted."""
         self._work = asyncio.ensure_future(self._speak(texts))
         try:
@@ -162,7 +163,7 @@ class RemoteSession:
         if self._work is not None:
             self._work.cancel()
 
-    async def _speak(self, texts: AsyncIterator[str | Mark]) -> None:
+    async def _speak(self, texts: AsyncIterator[str]) -> None:
         await self._begin()
         writing = asyncio.ensure_future(self._write(texts))
         listening = asyncio.ensure_future(self._listen())
@@ -181,19 +182,20 @@ class RemoteSession:
     async def _begin(self) -> None:
         self._relay.begin()
         self._over.clear()
-        await self._socket.send(print_message(_start(self._wishes, self._seed, self._pace)))
+        await self._say(_start(self._wishes, self._seed, self._pace))
 
-    async def _write(self, texts: AsyncIterator[str | Mark]) -> None:
+    async def _say(self, message: AnyClientMessage) -> None:
+        await self._socket.send(print_message(message))
+
+    async def _write(self, texts: AsyncIterator[str]) -> None:
         async for text in texts:
-            if isinstance(text, Mark):
-                continue
             if self._began is None:
                 self._began = self._clock()
             for start in range(0, len(text), self._piece):
                 await self._tell(text[start : start + self._piece])
         self._relay.written = True
         if self._relay.open:
-            await self._socket.send(print_message(EndOfText(context=_CONTEXT)))
+            await self._say(EndOfText(context=_CONTEXT))
 
     async def _tell(self, text: str) -> None:
         """Put text into the context, and into others behind it."""
@@ -204,9 +206,9 @@ class RemoteSession:
                 await self._begin()
             piece, text, full = self._relay.put(text)
             if piece:
-                await self._socket.send(print_message(Text(context=_CONTEXT, text=piece)))
+                await self._say(Text(context=_CONTEXT, text=piece))
             if full:
-                await self._socket.send(print_message(EndOfText(context=_CONTEXT)))
+                await self._say(EndOfText(context=_CONTEXT))
                 await self._over.wait()
 
     async def _listen(self) -> None:
@@ -216,7 +218,10 @@ class RemoteSession:
         while True:
             message = await self._socket.receive()
             if isinstance(message, bytes):
-                await self._sound(np.frombuffer(message, "<f4", offset=HEADER.size).astype(np.float32, copy=False))
+                pcm = np.frombuffer(message, "<f4", offset=HEADER.size).astype(np.float32, copy=False)
+                if len(pcm):
+                    self.report.heard(len(pcm), self._began, self._clock)
+                    await self._sink.write(pcm)
                 continue
             event = parse_server(message)
             if isinstance(event, ContextStarted):
@@ -239,7 +244,7 @@ class RemoteSession:
     async def _hear_out(self) -> None:
         """What it came to until it was cancelled, if the daemon says so soon."""
         with contextlib.suppress(SpeechError, asyncio.TimeoutError, TimeoutError):
-            await self._socket.send(print_message(Cancel(context=_CONTEXT)))
+            await self._say(Cancel(context=_CONTEXT))
             await asyncio.wait_for(self._last_word(), _LAST_WORD_S)
 
     async def _last_word(self) -> None:
@@ -251,20 +256,10 @@ class RemoteSession:
             if isinstance(event, (ContextDone, Error)):  # an error where it is done already
                 return
 
-    async def _sound(self, pcm: Pcm) -> None:
-        if not len(pcm):
-            return
-        report = self.report
-        if report.first_audio_ms is None and self._began is not None:
-            report.first_audio_at = self._clock()
-            report.first_audio_ms = 1000.0 * (report.first_audio_at - self._began)
-        report.samples += len(pcm)
-        await self._sink.write(pcm)
-
     def _account(self, event: ContextDone) -> None:
         self.report.frames += event.frames
         self.report.compute_ms += event.engine_ms
         if event.outcome == "cancelled" and not self._cancelled:
             raise SpeechError("the daemon was stopped before all was spoken; speak it again")
         if event.outcome == "limit" or not self._relay.ending:  # being left alone is no failure
-            self.report.outcome = max(self.report.outcome, End(event.outcome), key=SEVERITY.index)
+            self.report.ended(End(event.outcome))

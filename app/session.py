@@ -40,6 +40,9 @@ class Mark:
     reached: Callable[[], Awaitable[None]]
 
 
+_SEVERITY: Final = (End.END, End.LIMIT, End.CANCELLED, End.ERROR)
+
+
 @dataclass(slots=True, kw_only=True)
 class SessionReport:
     """What a run has come to; filled in as it goes."""
@@ -58,8 +61,16 @@ class SessionReport:
     """The same moment, on the session's clock."""
     codes: list[Codes] = field(default_factory=list)
 
+    def heard(self, samples: int, began: float | None, clock: Callable[[], float]) -> None:
+        """Sound goes to the sink; `began`: when the first text came."""
+        if self.first_audio_at is None and began is not None:
+            self.first_audio_at = clock()
+            self.first_audio_ms = 1000.0 * (self.first_audio_at - began)
+        self.samples += samples
 
-SEVERITY: Final = (End.END, End.LIMIT, End.CANCELLED, End.ERROR)
+    def ended(self, end: End) -> None:
+        """A segment has ended."""
+        self.outcome = max(self.outcome, end, key=_SEVERITY.index)
 
 
 def segment_seed(seed: int, segment: int) -> int:
@@ -221,23 +232,17 @@ class SpeechSession:
                 await speech.reached()
                 continue
             while len(pcm := await speech.read(limit)):
-                self._heard(len(pcm))
+                self.report.heard(len(pcm), self._began, self._clock)
                 await self._sink.write(pcm)
             self._account(await speech.outcome())
             self._open.remove(speech)
             await speech.close()
 
-    def _heard(self, samples: int) -> None:
-        if self.report.first_audio_ms is None and self._began is not None:
-            self.report.first_audio_at = self._clock()
-            self.report.first_audio_ms = 1000.0 * (self.report.first_audio_at - self._began)
-        self.report.samples += samples
-
     def _account(self, outcome: Outcome) -> None:
         report = self.report
         report.frames += outcome.frames
         report.compute_ms += outcome.talker_ms + outcome.codec_ms
-        report.outcome = max(report.outcome, outcome.end, key=SEVERITY.index)
+        report.ended(outcome.end)
         if outcome.codes is not None:
             report.codes.append(outcome.codes)
         if outcome.end is End.ERROR:
