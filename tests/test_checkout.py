@@ -63,7 +63,7 @@ def test_ctrl_c_while_a_command_is_still_being_imported_shows_no_traceback(
     file = tmp_path / "sitecustomize.py" if at == "site" else checkout / f"app/{at}.py"
     if at == "quick":
         file.unlink()
-    file.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nprint('went on')\n" + OURS)
+    file.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nprint('went on', flush=True)\n" + OURS)
     done = subprocess.run(
         [checkout / "scripts" / command, "--stats", "two words"],
         env={**os.environ, "SPEAKD_SOCKET": "", "PYTHONPATH": str(tmp_path)},

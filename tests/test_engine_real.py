@@ -131,16 +131,21 @@ def test_stalled_readers_stop_only_themselves(tiny_bundle: Path) -> None:
 
 
 def test_memory_stands_still(engine: SpeechEngine) -> None:
-    def speak() -> None:
-        for utterance in [start(engine, number) for number in range(4)]:
-            hear(utterance)
+    """Sooner or later: shapes of calls that had not come before, which a loaded machine brings, take their own once."""
 
-    for _ in range(3):
-        speak()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for _ in range(10):
-        speak()
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096  # KiB
+    def speak(times: int) -> int:
+        for _ in range(times):
+            for utterance in [start(engine, number) for number in range(4)]:
+                hear(utterance)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB
+
+    before = speak(3)
+    for _ in range(4):
+        after = speak(10)
+        if after - before < 4096:
+            return
+        before = after
+    pytest.fail("memory grows and grows")
 
 
 def test_info_says_what_can_be_asked(engine: SpeechEngine) -> None:
