@@ -104,10 +104,11 @@ def _open(backend: Backend, bundle: Bundle, config: EngineConfig) -> Stages:
     if backend.plan is not None:
         from engines.tensorrt_stages import open_plan_here
 
-        return replace(open_plan_here(backend.plan, bundle.manifest, config), sentence=backend.sentence)
-    on_cuda = backend.name is BackendName.CUDA
-    frame, codec = _open_on_cuda(bundle) if on_cuda else _open_on_processor(bundle, config)
-    stages = on_runners(bundle.manifest, frame, codec, config, np.float16 if on_cuda else np.float32)
+        stages = open_plan_here(backend.plan, bundle.manifest, config)
+    elif backend.name is BackendName.CUDA:
+        stages = on_runners(bundle.manifest, *_open_on_cuda(bundle), config, np.float16)
+    else:
+        stages = on_runners(bundle.manifest, *_open_on_processor(bundle, config), config)
     return replace(stages, sentence=backend.sentence, falls_back=backend.falls_back)
 
 
