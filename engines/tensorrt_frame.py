@@ -28,7 +28,7 @@ from engines.stages import frame_inputs
 from engines.step_names import StepInputs, StepOutputs, TalkerStepOutputs
 from engines.tensorrt_cache import Caches
 from engines.tensorrt_contract import Context, Engine
-from engines.tensorrt_memory import CODES, PREDICTOR_CACHE, Memory, caches, code_want
+from engines.tensorrt_memory import PREDICTOR_CACHE, Memory, caches, code_want
 from engines.tensorrt_recording import Recorder
 
 
@@ -48,11 +48,11 @@ class FrameInstance:
         self._launches: dict[int, Callable[[], None]] = {}
         wanted = frame_inputs(manifest, about.sizes.slots)
         self.inputs = SharedBlock(cuda, {name: Want(*each) for name, each in wanted.items()})
-        self._codes = SharedBlock(cuda, {CODES: code_want(manifest, about)})
+        self._codes = SharedBlock(cuda, {FrameOutputs.CODES: code_want(manifest, about)})
         self.rows_in, self.rows_out = (memory[f"{FrameInputs.CODEC_ROWS}.{turn}"] for turn in (instance, 1 - instance))
         self.seen_in, self.seen_out = (memory[f"{FrameInputs.SEEN}.{turn}"] for turn in (instance, 1 - instance))
         self._unrolled = about.frame == "unrolled"
-        self.codes_address = self._codes.addresses[CODES]
+        self.codes_address = self._codes.addresses[FrameOutputs.CODES]
         for name in SAMPLING_INPUTS:
             self.inputs.arrays[name].fill(1)  # numbers that void rows can be computed with
         self.addresses = self.inputs.addresses | {
@@ -80,14 +80,14 @@ class FrameInstance:
 
     def code_places(self, slot: int) -> tuple[int, int]:
         """Where a slot's codes begin on the device, and how many bytes lie from one to the next."""
-        item = self._codes.arrays[CODES]
+        item = self._codes.arrays[FrameOutputs.CODES]
         by_slot, by_group = item.strides if self._unrolled else item.strides[::-1]
         return self.codes_address + slot * by_slot, by_group
 
     @property
     def codes(self) -> npt.NDArray[np.int64]:
         """The codes as the host has them, [slots, codebooks]; once the frame is done."""
-        found: npt.NDArray[Any] = self._codes.arrays[CODES]
+        found: npt.NDArray[Any] = self._codes.arrays[FrameOutputs.CODES]
         return found if self._unrolled else found.T
 
     def _put(self, bucket: int, stream: Stream) -> None:

@@ -30,7 +30,6 @@ from engines.tensorrt_history import CodeHistory
 
 Memory = Mapping[str, Tensor]
 INSTANCES: Final = 2
-CODES: Final = "codes"
 TALKER_CACHE: Final = "talker.cache"
 PREDICTOR_CACHE: Final = "predictor.cache"
 HISTORY: Final = "history"
