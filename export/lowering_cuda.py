@@ -8,6 +8,8 @@ which, devices.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from onnx import TensorProto
 
@@ -28,10 +30,7 @@ class OrtCudaLowering(OrtLowering):
 
     def attention(self, q: str, k: str, v: str, heads: Heads, cache: Cache) -> tuple[str, str, str]:
         """GroupQueryAttention in float16; returns output f32, present key and value f16."""
-        narrow = Cache(
-            cache.past_key, cache.past_value, cache.past_lengths, cache.total_length,
-            self._half(cache.cosine), self._half(cache.sine), cache.first, cache.rows,
-        )  # fmt: skip
+        narrow = replace(cache, cosine=self._half(cache.cosine), sine=self._half(cache.sine))
         output, key, value = super().attention(self._half(q), self._half(k), self._half(v), heads, narrow)
         return self._g.op("Cast", output, to=TensorProto.FLOAT), key, value
 
