@@ -131,7 +131,7 @@ class TalkerLoop:
         prompt = self._prompts.build(utterance.plan, utterance.take_prompt_ids())
         limits, wished = self._manifest.limits, utterance.request.max_frames
         room = self._talker.positions - len(prompt.codec_rows) + 1  # the prompt's last row already yields a frame
-        most = min(limits.max_frames, room, limits.max_frames if wished is None else wished)
+        most = min(limits.max_frames, room, wished or limits.max_frames)
         if utterance.request.keep_codes:
             utterance.progress.codes = np.empty((most, self._manifest.frame.codebooks), dtype=np.int32)
         self._talker.begin(slot, utterance.sampling)
@@ -145,28 +145,27 @@ class TalkerLoop:
         Not where those who speak would run dry meanwhile; for some ticks, that is, after which it is run all the same.
         Returns whether there was any, run or not.
         """
-        waiting = [turn for turn in self._turns.values() if turn.prompt is not None]
+        waiting = [(turn, turn.prompt) for turn in self._turns.values() if turn.prompt is not None]
         if not waiting:
             return False
         rows_in_all = 0
-        for turn in waiting:
-            assert turn.prompt is not None
-            rows = min(len(turn.prompt.codec_rows) - turn.rows_done, self._talker.piece_rows)
+        for turn, prompt in waiting:
+            rows = min(len(prompt.codec_rows) - turn.rows_done, self._talker.piece_rows)
             if rows_in_all and rows_in_all + rows > self._talker.piece_rows:
                 break
             # who got a prompt in just now may sound already
             if not self._pacing.prompt_fits(rows, self._turns.values(), self._clock(), first=not rows_in_all):
                 break
             self._drain()
-            self._run_piece(turn, turn.prompt)
+            self._run_piece(turn, prompt, rows)
             rows_in_all += rows
         self._pacing.prompts_ran(rows_in_all)
         return True
 
-    def _run_piece(self, turn: Turn, prompt: Prompt) -> None:
-        rows = len(prompt.codec_rows)
-        piece = slice(turn.rows_done, min(turn.rows_done + self._talker.piece_rows, rows))
-        last = piece.stop == rows
+    def _run_piece(self, turn: Turn, prompt: Prompt, rows: int) -> None:
+        """Run the next so many rows of a turn's prompt."""
+        piece = slice(turn.rows_done, turn.rows_done + rows)
+        last = piece.stop == len(prompt.codec_rows)
         if last:
             self._set_choice(turn)
         began = self._clock()
@@ -179,8 +178,8 @@ class TalkerLoop:
             return
         ended = self._clock()
         took_ms = 1000.0 * (ended - began)
-        self._timeline.add(Work.PREFILL, began, ended, (turn.slot,), piece.stop - piece.start, turn.utterance.number)
-        self._costs.prompt_took(piece.stop - piece.start, took_ms)
+        self._timeline.add(Work.PREFILL, began, ended, (turn.slot,), rows, turn.utterance.number)
+        self._costs.prompt_took(rows, took_ms)
         turn.rows_done = piece.stop
         turn.utterance.progress.prefill_ms += took_ms
         turn.utterance.progress.talker_ms += took_ms
