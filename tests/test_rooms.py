@@ -62,6 +62,19 @@ def test_only_training_knows_torch(path: Path) -> None:
 
 
 @pytest.mark.parametrize("room", ["engines", "export"])
+def test_no_module_imports_itself_by_way_of_others(room: str) -> None:
+    folder = ROOT / room
+    direct = {f"{room}.{path.stem}": {split(*found)[0] for found in imports(path)} for path in folder.glob("*.py")}
+    for module in direct:
+        reached, left = set[str](), [module]
+        while left:
+            further = direct.get(left.pop(), set()) - reached
+            reached |= further
+            left += further
+        assert module not in reached
+
+
+@pytest.mark.parametrize("room", ["engines", "export"])
 def test_every_module_has_its_place_in_the_rooms_map(room: str) -> None:
     told = set(re.findall(r"\w+", ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text("utf-8"))) or ""))
     modules = {path.stem for path in (ROOT / room).glob("*.py")} - {"__init__"}
