@@ -158,15 +158,13 @@ class CodecLoop:
     def _start_block(self, stream: CodecStream, costs: Costs) -> int:
         """Frames to gather before the sound starts, or starts again after it ran out."""
         if stream.start_block is None:
-            wished = stream.utterance.request.initial_codec_chunk_frames if stream.decoded == 0 else None
             computed = first_block(costs, self._ceiling, self._policy.margin_ms) if self._policy.adaptive else None
-            stream.start_block = wished or computed or self._ceiling
+            stream.start_block = stream.wished_frames or computed or self._ceiling
         return stream.start_block
 
     def _most(self, stream: CodecStream) -> int:
         """The most frames its next block may have."""
-        wished = stream.utterance.request.initial_codec_chunk_frames
-        return wished if wished is not None and stream.fixed_start else self._ceiling
+        return stream.wished_frames or self._ceiling
 
     def _available(self, slot: int) -> int:
         """The frames that the slot's next block can have."""
@@ -175,7 +173,7 @@ class CodecLoop:
 
     def _block(self, urgent: CodecStream, round_: Round, now: float) -> tuple[list[CodecStream], int]:
         """Who goes along with the urgent one, in consecutive slots, and how many frames of each are decoded."""
-        if urgent.fixed_start:
+        if urgent.wished_frames:
             return [urgent], self._available(urgent.slot)
         block = round_.block(urgent.slot, max(1000.0 * (now - self._late_since), 0.0))
         self._late_since = min(self._late_since, now) if block.late else inf

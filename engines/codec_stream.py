@@ -53,9 +53,9 @@ class CodecStream:
         return self.utterance.lost or self.utterance.talker_end is not None
 
     @property
-    def fixed_start(self) -> bool:
-        """Whether its next block is its first and the request says how large that is."""
-        return self.decoded == 0 and self.utterance.request.initial_codec_chunk_frames is not None
+    def wished_frames(self) -> int | None:
+        """Frames that its next block is to have by the request, which speaks of the first alone."""
+        return self.utterance.request.initial_codec_chunk_frames if self.decoded == 0 else None
 
     @property
     def hungry(self) -> bool:
