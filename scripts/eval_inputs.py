@@ -20,10 +20,6 @@ _FOREIGN = "你好 Привет مرحبا こんにちは naïve café über se
 _SYLLABLES = "ba tro ki lun sha pel mo gri zet qua wo fim dra nee vus thip or ex jy bl"
 
 
-def _word(draw: random.Random, words: list[str]) -> str:
-    return draw.choice(words)
-
-
 def _several(draw: random.Random, words: list[str], least: int, most: int) -> str:
     return " ".join(templates.sentence(draw, words) for _ in range(draw.randint(least, most)))
 
@@ -59,11 +55,11 @@ Kind = Callable[[random.Random, list[str]], str]
 
 KINDS: dict[str, Kind] = {
     "letter": lambda d, _: d.choice("abcdefghijklmnopqrstuvwxyzABCDEIORUXYZ0123456789"),
-    "word": lambda d, w: _word(d, w) + d.choice(["", ".", "!", "?"]),
-    "two words": lambda d, w: f"{_word(d, w)} {_word(d, w)}",
+    "word": lambda d, w: d.choice(w) + d.choice(["", ".", "!", "?"]),
+    "two words": lambda d, w: f"{d.choice(w)} {d.choice(w)}",
     "sentence": templates.sentence,
-    "list": lambda d, w: ", ".join(_word(d, w) for _ in range(d.randint(3, 12))),
-    "no marks": lambda d, w: " ".join(_word(d, w) for _ in range(d.randint(15, 60))),
+    "list": lambda d, w: ", ".join(d.choice(w) for _ in range(d.randint(3, 12))),
+    "no marks": lambda d, w: " ".join(d.choice(w) for _ in range(d.randint(15, 60))),
     "several": lambda d, w: _several(d, w, 2, 6),
     "long": lambda d, _: " ".join(d.choice([t for k, t in sentences() if k.startswith("long")]) for _ in range(2)),
     "number": lambda d, _: _number(d),
@@ -73,13 +69,13 @@ KINDS: dict[str, Kind] = {
     "web": lambda d, _: " ".join(d.choice(_WEB.split()) for _ in range(d.randint(1, 3))),
     "capitals": lambda d, w: templates.sentence(d, w).upper(),
     "unknown words": lambda d, _: " ".join(_strange(d) for _ in range(d.randint(1, 8))),
-    "repeated": lambda d, w: " ".join([_word(d, w)] * d.randint(2, 12)),
+    "repeated": lambda d, w: " ".join([d.choice(w)] * d.randint(2, 12)),
     "marks only": lambda d, _: " ".join(d.choice(_MARKS.split()) for _ in range(d.randint(1, 5))),
     "emoji": lambda d, _: "".join(d.choice(_EMOJI.split()) for _ in range(d.randint(1, 5))),
     "foreign": lambda d, _: " ".join(d.choice(_FOREIGN.split()) for _ in range(d.randint(1, 4))),
     "mixed": _mixed,
     "torn": _torn,
-    "questions": lambda d, w: _word(d, w).capitalize() + "?" * d.randint(1, 5),
+    "questions": lambda d, w: d.choice(w).capitalize() + "?" * d.randint(1, 5),
 }
 
 

@@ -21,8 +21,8 @@ from scripts.eval_words import CLOSED, Sentences, Subject, listen
 _ROUNDS: Final = 2  # seeds per sentence where chance plays a part
 
 
-def _drawn(temperature: float, penalty: float = 1.05) -> Sampling:
-    return Sampling(greedy=False, temperature=temperature, top_k=50, top_p=1.0, repetition_penalty=penalty)
+def _drawn(temperature: float) -> Sampling:
+    return Sampling(greedy=False, temperature=temperature, top_k=50, top_p=1.0, repetition_penalty=1.05)
 
 
 SETTINGS: Final[dict[str, Sampling]] = {
