@@ -137,7 +137,8 @@ class CheckpointConfig:
 T = TypeVar("T")
 
 
-def _read(path: Path, kind: type[T]) -> T:
+def read_json(path: Path, kind: type[T]) -> T:
+    """A file of the checkpoint as `kind`; raises `CheckpointError` naming it and what is wrong."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except OSError as error:
@@ -149,7 +150,7 @@ def _read(path: Path, kind: type[T]) -> T:
 def read_model_config(checkpoint: Path) -> ModelConfig:
     """Read and check `config.json`; raises `CheckpointError` naming the key at fault."""
     path = checkpoint / "config.json"
-    config = _read(path, ModelConfig)
+    config = read_json(path, ModelConfig)
     if config.model_type != "qwen3_tts" or config.tokenizer_type != "qwen3_tts_tokenizer_12hz":
         raise CheckpointError(
             f"{path}: this is {config.model_type} with {config.tokenizer_type};"
@@ -203,13 +204,13 @@ def _check_stack(whose: str, stack: StackConfig) -> None:
 def read_generation_config(checkpoint: Path) -> GenerationConfig:
     """Read `generation_config.json`; where the file is absent, the official fallbacks hold."""
     path = checkpoint / "generation_config.json"
-    return _read(path, GenerationConfig) if path.exists() else GenerationConfig()
+    return read_json(path, GenerationConfig) if path.exists() else GenerationConfig()
 
 
 def read_codec_config(checkpoint: Path) -> CodecConfig:
     """Read and check `speech_tokenizer/config.json`; raises `CheckpointError` naming the key at fault."""
     path = checkpoint / "speech_tokenizer" / "config.json"
-    config = _read(path, CodecConfig)
+    config = read_json(path, CodecConfig)
     decoder = config.decoder_config
     upsample = 1
     for rate in (*decoder.upsampling_ratios, *decoder.upsample_rates):

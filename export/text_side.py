@@ -19,7 +19,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from engines.manifest import FrontEndKind, TextFrontEnd, TextIds
 from export.checkpoint import Array, TensorFile
-from export.config import ModelConfig
+from export.config import ModelConfig, read_json
 from export.errors import CheckpointError
 
 TOKENIZER_FILE: Final = "tokenizer.json"
@@ -74,13 +74,8 @@ def load_tokenizer(checkpoint: Path) -> Tokenizer:
 
 
 def _add_control_tokens(tokenizer: Tokenizer, path: Path) -> None:
-    try:
-        config = msgspec.json.decode(path.read_bytes(), type=_TokenizerConfig)
-    except OSError as error:
-        raise CheckpointError(f"cannot read {path}: {error.strerror}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise CheckpointError(f"{path}: {error}") from error
-    for number, token in sorted(config.added_tokens_decoder.items()):
+    tokens = read_json(path, _TokenizerConfig).added_tokens_decoder
+    for number, token in sorted(tokens.items()):
         added = AddedToken(
             token.content, single_word=token.single_word, lstrip=token.lstrip, rstrip=token.rstrip,
             normalized=token.normalized, special=token.special,
@@ -112,10 +107,7 @@ def write_front_end(checkpoint: Path, tokenizer: Tokenizer, bundle: Path) -> Tex
     )
     for name in names:
         shutil.copyfile(checkpoint / name, bundle / name)
-    try:
-        live = msgspec.json.decode(phones.read_bytes(), type=_Phones).live
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise CheckpointError(f"{phones}: {error}") from error
+    live = read_json(phones, _Phones).live
     return TextFrontEnd(kind=FrontEndKind.PHONES, tokenizer=TOKENIZER_FILE, files=names, live=live)
 
 
