@@ -125,7 +125,6 @@ class RingStatistics:
 
     capacity: int
     used: int
-    peak: int
     written: int
     read: int
 

@@ -52,7 +52,6 @@ class Ring:
         self._readable = threading.Condition(self._lock)
         self._written = 0
         self._read = 0
-        self._peak = 0
         self._writable = True
         self._closed = False
         self._error: SpeechError | None = None
@@ -180,7 +179,6 @@ class Ring:
             return RingStatistics(
                 capacity=self._capacity,
                 used=self._written - self._read,
-                peak=self._peak,
                 written=self._written,
                 read=self._read,
             )
@@ -193,9 +191,7 @@ class Ring:
         self._buffer[start : start + first] = items[:first]
         self._buffer[: len(items) - first] = items[first:]
         self._written += len(items)
-        used = self._written - self._read
-        self._peak = max(self._peak, used)
-        if used >= self._high:
+        if self._written - self._read >= self._high:
             self._writable = False
         self._readable.notify()
 
