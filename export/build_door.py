@@ -28,7 +28,6 @@ class Gpu:
     architecture: str
     """As `PlanKey.architecture`."""
     free_bytes: int
-    total_bytes: int
 
     @property
     def capability(self) -> int:

@@ -23,9 +23,7 @@ def first_gpu() -> Gpu:
     except SpeechError as error:
         raise BuildError(f"engines are built on the GPU that runs them: {error}") from error
     device = cuda.device
-    return Gpu(
-        name=device.name, architecture=device.architecture, free_bytes=free_bytes, total_bytes=device.memory_bytes
-    )
+    return Gpu(name=device.name, architecture=device.architecture, free_bytes=free_bytes)
 
 
 class DeviceMemory:

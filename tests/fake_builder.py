@@ -16,7 +16,7 @@ from export.errors import BuildError, StoppedError
 from export.ort_session import OrtSession
 from export.tensorrt_trouble import why_failed
 
-ORIN = Gpu(name="Orin", architecture="sm_87", free_bytes=6 << 30, total_bytes=8 << 30)
+ORIN = Gpu(name="Orin", architecture="sm_87", free_bytes=6 << 30)
 
 
 @dataclass
