@@ -77,7 +77,7 @@ class Hearing:
     """A recogniser with one vocabulary (None: its own large one) in `jobs` processes; leave the context to end them."""
 
     def __init__(self, memory: Memory, vocabulary: list[str] | None, jobs: int) -> None:
-        self._memory, self._vocabulary = memory, vocabulary
+        self._memory = memory
         self._tag = hashlib.sha256(json.dumps(vocabulary).encode()).digest()
         context = multiprocessing.get_context("spawn")  # threads of the engine would not survive a fork
         self._pool = ProcessPoolExecutor(jobs, context, _open, (vocabulary,))
