@@ -76,6 +76,12 @@ class FrameOutputs:
         return f"present_value.{layer}"
 
 
+def cache_names(layers: int) -> list[tuple[str, str]]:
+    """Every layer's keys, then its values: the input's name, and that of the output which is the same cache after."""
+    names = ((FrameInputs.past_key, FrameOutputs.present_key), (FrameInputs.past_value, FrameOutputs.present_value))
+    return [(past(layer), present(layer)) for layer in range(layers) for past, present in names]
+
+
 class CodecInputs:
     """Names of the codec graph's inputs. B = slots in the run, T = frames."""
 

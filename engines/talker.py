@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engines.graph_names import SAMPLING_INPUTS, FrameInputs, FrameOutputs
+from engines.graph_names import SAMPLING_INPUTS, FrameInputs, FrameOutputs, cache_names
 from engines.manifest import Manifest
 from engines.runner import Binding, Place, Runner, Tensor
 from engines.sampling import ResolvedSampling
@@ -51,10 +51,11 @@ class Talker:
         """
         self.slots, self.positions, self.piece_rows = slots, positions, piece_rows
         self._runner = runner
-        self._layers = manifest.talker.layers
         stack, codebooks = manifest.talker, manifest.frame.codebooks
         cache_shape = (slots, stack.kv_heads, positions, stack.head_dim)
-        self._caches = [runner.allocate(cache_shape, cache_dtype, Place.DEVICE) for _ in range(2 * stack.layers)]
+        self._caches = [
+            (*names, runner.allocate(cache_shape, cache_dtype, Place.DEVICE)) for names in cache_names(stack.layers)
+        ]
 
         def host(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float32) -> Tensor:
             return runner.allocate(shape, dtype, Place.HOST)
@@ -227,18 +228,12 @@ class Talker:
         return self._runner.bind(self._with_shared(inputs, slot, slot + 1), self._results(slot, slot + 1, frame=last))
 
     def _with_shared(self, inputs: dict[str, Tensor], low: int, high: int) -> dict[str, Tensor]:
-        inputs[FrameInputs.TOTAL_LENGTH] = self._total_length
-        for layer in range(self._layers):
-            inputs[FrameInputs.past_key(layer)] = self._caches[2 * layer].rows(low, high)
-            inputs[FrameInputs.past_value(layer)] = self._caches[2 * layer + 1].rows(low, high)
-        return inputs
+        caches = {past: cache.rows(low, high) for past, _, cache in self._caches}
+        return inputs | caches | {FrameInputs.TOTAL_LENGTH: self._total_length}
 
     def _results(self, low: int, high: int, *, frame: bool) -> dict[str, Tensor]:
         """A run's outputs; without `frame` only the caches, so that nothing carried from frame to frame is touched."""
-        results = {}
-        for layer in range(self._layers):
-            results[FrameOutputs.present_key(layer)] = self._caches[2 * layer].rows(low, high)
-            results[FrameOutputs.present_value(layer)] = self._caches[2 * layer + 1].rows(low, high)
+        results = {present: cache.rows(low, high) for _, present, cache in self._caches}
         if frame:
             results[FrameOutputs.CODES] = self._codes.rows(low, high)
             results[FrameOutputs.NEXT_CODEC_ROW] = self._state[FrameInputs.CODEC_ROWS].rows(low, high)

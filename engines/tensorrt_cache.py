@@ -14,7 +14,7 @@ import numpy as np
 
 from engines.cuda_api import CudaApi, Stream
 from engines.cuda_memory import ALIGNMENT, Want
-from engines.graph_names import FrameInputs, FrameOutputs
+from engines.graph_names import cache_names
 from engines.manifest import StackSpec
 from engines.runner import Tensor
 
@@ -31,8 +31,7 @@ class Caches:
         self._row_bytes = stack.head_dim * memory.dtype.itemsize
         self._step = fresh.shape[1] if fresh is not None else 0  # from one tensor's new rows to the next one's
         self._slot_bytes = self._heads * rows * self._row_bytes
-        self._past = [name(layer) for layer in range(stack.layers) for name in _PAST]
-        self._present = [name(layer) for layer in range(stack.layers) for name in _PRESENT]
+        self._names = cache_names(stack.layers)
 
     @staticmethod
     def wants(
@@ -50,10 +49,12 @@ class Caches:
 
     def addresses(self, slot: int = 0) -> dict[str, int]:
         """Inputs and outputs of a run of the slots from `slot` on."""
-        past = {name: self._at(index, slot) for index, name in enumerate(self._past)}
-        if self._fresh is None:
-            return past | {name: self._at(index, slot) for index, name in enumerate(self._present)}
-        return past | {name: self._fresh.address + index * self._step for index, name in enumerate(self._present)}
+        addresses = {}
+        for index, (past, present) in enumerate(self._names):
+            addresses[past] = addresses[present] = self._at(index, slot)
+            if self._fresh is not None:
+                addresses[present] = self._fresh.address + index * self._step
+        return addresses
 
     def keep_frame(self, slot: int, position: int, stream: Stream) -> None:
         """Bring a slot's row of a run of the first slots, one row each, to its place."""
@@ -83,7 +84,3 @@ class Caches:
 
     def _at(self, index: int, slot: int) -> int:
         return self._memory.address + (index * self._slots + slot) * self._slot_bytes
-
-
-_PAST = (FrameInputs.past_key, FrameInputs.past_value)
-_PRESENT = (FrameOutputs.present_key, FrameOutputs.present_value)
