@@ -213,7 +213,7 @@ class SpeechEngine:
             loop_frames=round(1000.0 * config.runaway_loop_s / frame_ms),
             timeline=self._timeline,
             tally=self._tally,
-            frames_ready=self._codec_worker.ring,
+            frames_ready=self._ring_codec,
             clock=self._clock,
             ahead=stages.ahead,
         )
@@ -236,7 +236,7 @@ class SpeechEngine:
             policy=policy,
             timeline=self._timeline,
             tally=self._tally,
-            slot_free=self._talker_worker.ring,
+            slot_free=self._ring_talker,
             clock=self._clock,
         )
 
@@ -269,7 +269,7 @@ class SpeechEngine:
         if not self._config.async_chunks:  # all of it must be there before any of it is decoded
             most = self._positions + 1
         ring = Ring(most, (self._bundle.manifest.frame.codebooks,), "i4")
-        ring.on_writable(self._talker_worker.ring)
+        ring.on_writable(self._ring_talker)
         return ring
 
     def _pcm_ring(self) -> Ring:
@@ -277,16 +277,22 @@ class SpeechEngine:
         block = self._config.codec_chunk_frames * frame.samples_per_frame
         ahead = max(round(self._config.pcm_ring_s * frame.sample_rate_hz), 1)
         ring = Ring(ahead + block, high=ahead)  # below the high mark a whole block always fits
-        ring.on_writable(self._codec_worker.ring)
+        ring.on_writable(self._ring_codec)
         return ring
+
+    def _ring_talker(self) -> None:
+        self._talker_worker.ring()
+
+    def _ring_codec(self) -> None:
+        self._codec_worker.ring()
 
     def _begin(self) -> None:
         self._talker_worker.start()
         self._codec_worker.start()
 
     def _ring_both(self) -> None:
-        self._talker_worker.ring()
-        self._codec_worker.ring()
+        self._ring_talker()
+        self._ring_codec()
 
     def _fail(self, error: Exception) -> None:
         """A thread cannot go on: end everything with the reason. Runs on the thread that failed."""
