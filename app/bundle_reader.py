@@ -9,11 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from app.text_piece import FrontEnd
 from engines.voice_files import reads_while_speaking, voice_info
 
 if TYPE_CHECKING:
     from app.front_end import TextFrontEnd
-    from app.session_doors import FrontEnd
 
 
 _WARMING: Final = {

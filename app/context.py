@@ -20,9 +20,9 @@ from app.local_sink import LocalSink
 from app.protocol_errors import Code, ProtocolError
 from app.server_config import ServerConfig
 from app.session import Mark, SpeechSession
-from app.session_doors import FrontEnd
 from app.sink import SinkError
 from app.socket_sink import Listening, SendBlock, SocketSink
+from app.text_piece import FrontEnd
 from app.text_stream import ContextIdleError, TextStream
 from engines.contract import End, Pace
 from engines.errors import EngineBusyError, EngineClosedError, RequestError, SpeechError
@@ -186,11 +186,12 @@ class SpeakingContext:
         ids = await self._pools.text.run(self._open)
         assert self._front_end is not None
         self._session = SpeechSession(
-            client=model.client.share(self._owner),
+            client=model.client,
             front_end=self._front_end,
             executor=self._pools.text,
             sink=self._sink,
             request=replace(self._plan.request, instruct_ids=ids),
+            owner=self._owner,
             clock=self._clock,
         )
         if self._cancelled:

@@ -144,12 +144,8 @@ class EngineClient:
         """Callers waiting for a place."""
         return len(self._waiting)
 
-    def share(self, owner: object) -> OwnedDoor:
-        """A door for one of many callers: a free place goes to the owner who holds fewest, in order among equals."""
-        return OwnedDoor(self, owner)
-
     async def start(self, request: SpeechRequest, owner: object = None) -> Speech:
-        """Wait for a place and begin an utterance.
+        """Wait for a place and begin an utterance. Of many owners, who holds fewest places gets a free one first.
 
         Raises `EngineBusyError` where even the queue is full, and whatever the engine finds wrong with the request.
         """
@@ -203,20 +199,3 @@ class _Turn:
 
     come: asyncio.Future[None]
     owner: object
-
-
-class OwnedDoor:
-    """`EngineClient` for one owner."""
-
-    def __init__(self, client: EngineClient, owner: object) -> None:
-        self._client = client
-        self._owner = owner
-
-    @property
-    def info(self) -> VoiceInfo:
-        """What the voice can do."""
-        return self._client.info
-
-    async def start(self, request: SpeechRequest) -> Speech:
-        """See `EngineClient.start`."""
-        return await self._client.start(request, self._owner)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from app.session_doors import FrontEnd
 from app.text_messages import Begin, Early, Feed, Finish, Forget, Ids, Instruct, Pieces, Request
-from app.text_piece import TextPiece
+from app.text_piece import FrontEnd, TextPiece
 from app.text_process import TextProcess
 
 

@@ -20,12 +20,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.engine_client import Speech
+from app.engine_client import EngineClient, Speech
 from app.executor import BoundedExecutor
 from app.pauses import Pause, with_pauses
-from app.session_doors import FrontEnd, SpeechDoor
 from app.sink import Sink
-from app.text_piece import TextPiece
+from app.text_piece import FrontEnd, TextPiece
 from engines.contract import Codes, End, Layout, Outcome, SpeechRequest
 from engines.errors import SpeechError
 
@@ -87,19 +86,22 @@ class SpeechSession:
     def __init__(
         self,
         *,
-        client: SpeechDoor,
+        client: EngineClient,
         front_end: FrontEnd,
         executor: BoundedExecutor,
         sink: Sink,
         request: SpeechRequest,
+        owner: object = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`owner`: whose share of the engine its utterances count against."""
         self.report = SessionReport()
         self._client = client
         self._front_end = front_end
         self._executor = executor
         self._sink = sink
         self._request = request
+        self._owner = owner
         self._clock = clock
         self._began: float | None = None
         self._pieces: asyncio.Queue[TextPiece | Mark | None] = asyncio.Queue(PIECES_WAITING)
@@ -219,7 +221,7 @@ class SpeechSession:
         request = replace(self._request, seed=segment_seed(self._request.seed, self.report.segments))
         if not whole and request.layout is Layout.AUTO:
             request = replace(request, layout=Layout.STREAMING)
-        speech = await self._client.start(request)
+        speech = await self._client.start(request, self._owner)
         self._open.append(speech)
         self.report.segments += 1
         return speech

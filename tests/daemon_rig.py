@@ -25,10 +25,9 @@ from app.daemon import Daemon
 from app.engine_client import EngineClient
 from app.executor import BoundedExecutor
 from app.plan_builder import MakePlanBuilder, make_plan_builder
-from app.session_doors import FrontEnd
 from app.sink import to_pcm16
 from app.systemd_notify import SystemdNotify
-from app.text_piece import TextPiece
+from app.text_piece import FrontEnd, TextPiece
 from app.voices import VoiceModel
 from engines.contract import EngineStatistics, SpeechRequest
 from engines.errors import RequestError

@@ -238,11 +238,10 @@ def test_a_free_place_goes_to_the_owner_who_holds_fewest() -> None:
     async def scenario() -> None:
         engine = FakeEngine(hold=True)
         client = EngineClient(engine, max_active=2, max_waiting=8)
-        greedy, modest = client.share("greedy"), client.share("modest")
-        first = await greedy.start(SpeechRequest(seed=1))
-        second = await greedy.start(SpeechRequest(seed=2))
-        waiting = [asyncio.ensure_future(greedy.start(SpeechRequest(seed=seed))) for seed in (3, 4)]
-        late = asyncio.ensure_future(modest.start(SpeechRequest(seed=5)))
+        first = await client.start(SpeechRequest(seed=1), "greedy")
+        second = await client.start(SpeechRequest(seed=2), "greedy")
+        waiting = [asyncio.ensure_future(client.start(SpeechRequest(seed=seed), "greedy")) for seed in (3, 4)]
+        late = asyncio.ensure_future(client.start(SpeechRequest(seed=5), "modest"))
         await asyncio.sleep(0)
         await first.close()
         speech = await late

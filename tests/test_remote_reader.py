@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from app.bundle_reader import BundleReader, Reader
 from app.executor import BoundedExecutor
 from app.remote_reader import RemoteReader
-from app.session_doors import FrontEnd
-from app.text_piece import TextPiece
+from app.text_piece import FrontEnd, TextPiece
 from app.text_process import TextProcess
 
 STORY = "Dr. Smith left at 7:05 p.m. on Nov. 3rd, 1999; it cost $3.50. Was it far? It was 12 km.\n\nSee chapter IV."
