@@ -10,7 +10,7 @@ import secrets
 from dataclasses import dataclass
 
 from app.audio_format import AudioFormat, FormatError, choose
-from app.messages import ContextStart, Format
+from app.messages import ContextStart, Format, SamplingWishes
 from app.protocol_errors import ProtocolError
 from app.voices import Voice, VoiceError, VoiceTable
 from engines.contract import Pace, Sampling, SpeechRequest
@@ -50,20 +50,12 @@ def plan(message: ContextStart, voices: VoiceTable) -> Plan:
         raise ProtocolError("bad_request", "what is played here is not sent: leave 'format' out", message.context)
     if message.now and message.play is None:
         raise ProtocolError("bad_request", "'now' is about the loudspeaker: it goes with 'play'", message.context)
-    wishes = message.sampling
-    greedy = wishes.temperature == 0.0
-    sampling = Sampling(
-        greedy=greedy or None,
-        temperature=None if greedy else wishes.temperature,
-        top_k=wishes.top_k,
-        top_p=wishes.top_p,
-        repetition_penalty=wishes.repetition_penalty,
-    )
+    seed = message.sampling.seed
     request = SpeechRequest(
         voice=voice.speaker,
         language=language,
-        sampling=sampling,
-        seed=secrets.randbits(31) if wishes.seed is None else wishes.seed,
+        sampling=_sampling(message.sampling),
+        seed=secrets.randbits(31) if seed is None else seed,
         max_frames=message.max_frames,
         initial_codec_chunk_frames=message.initial_codec_chunk_frames,
         pace=Pace(message.pace),
@@ -79,4 +71,15 @@ def plan(message: ContextStart, voices: VoiceTable) -> Plan:
         instruct=message.instruct or "",
         local=message.play is not None,
         now=message.now,
+    )
+
+
+def _sampling(wishes: SamplingWishes) -> Sampling:
+    greedy = wishes.temperature == 0.0
+    return Sampling(
+        greedy=greedy or None,
+        temperature=None if greedy else wishes.temperature,
+        top_k=wishes.top_k,
+        top_p=wishes.top_p,
+        repetition_penalty=wishes.repetition_penalty,
     )
