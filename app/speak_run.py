@@ -56,6 +56,7 @@ class _Run:
     def __init__(self, wishes: Wishes, config: Config) -> None:
         self._wishes = wishes
         self._config = config
+        self._engine: SpeechEngine | None = None
         self._session: SpeechSession | RemoteSession | None = None
         self._signal: signal.Signals | None = None
         self._stopped_at = 0.0
@@ -74,29 +75,14 @@ class _Run:
         codes_file = CodesFile(wishes.save_codes) if wishes.save_codes else None
         text = BoundedExecutor("text", workers=config.text.workers, max_waiting=config.text.max_waiting)
         audio = BoundedExecutor("audio", workers=config.audio.workers, max_waiting=config.audio.max_waiting)
-        engine: SpeechEngine | None = None
         sink: Sink | None = None
-        session: SpeechSession | RemoteSession | None
         ends = contextlib.AsyncExitStack()
         try:
             with self._signals():
                 if wishes.output is None:
                     await ends.enter_async_context(Loudspeaker(self._device, now=wishes.now))
                 sink = self._sink(audio)
-                session = await self._through_daemon(sink)
-                if session is None:
-                    engine, front_end = await self._open(text)
-                    request = self._request(front_end)
-                    engine.check(request)  # at once, for the text may be long in coming
-                    session = SpeechSession(
-                        client=EngineClient(
-                            engine, max_active=config.engine.slots, max_waiting=config.engine.max_waiting
-                        ),
-                        front_end=front_end,
-                        executor=text,
-                        sink=sink,
-                        request=request,
-                    )
+                session = await self._through_daemon(sink) or await self._here(sink, text)
                 self._session = session
                 with Progress(session.report, self._info.sample_rate_hz):
                     report = await session.run(self._noticed(self._text()))
@@ -106,8 +92,8 @@ class _Run:
             raise
         finally:
             await ends.aclose()
-            if engine is not None:
-                engine.close()
+            if self._engine is not None:
+                self._engine.close()
             for pool in (text, audio):
                 pool.shutdown(cancel_futures=True)
         if codes_file is not None:
@@ -135,6 +121,15 @@ class _Run:
         if socket is None:
             return None
         return RemoteSession(socket, sink, self._wishes, self._seed, self._pace)
+
+    async def _here(self, sink: Sink, text: BoundedExecutor) -> SpeechSession:
+        """A session with an engine of this process."""
+        self._engine, front_end = await self._open(text)
+        sizes = self._config.engine
+        client = EngineClient(self._engine, max_active=sizes.slots, max_waiting=sizes.max_waiting)
+        request = self._request(front_end)
+        self._engine.check(request)  # at once, for the text may be long in coming
+        return SpeechSession(client=client, front_end=front_end, executor=text, sink=sink, request=request)
 
     def _sink(self, audio: BoundedExecutor) -> Sink:
         wishes, rate_hz = self._wishes, self._info.sample_rate_hz
