@@ -53,13 +53,14 @@ class Guard:
             page = urlsplit(origin)
         except ValueError:
             return False
-        return bool(page.netloc) and page.netloc == host and _is_certain(page.hostname or "")
+        return bool(page.netloc) and page.netloc == host and _address(page.hostname or "") is not None
 
 
 def open_guard(config: Config) -> Guard:
     """The guard of a configuration. Raises `ConfigError`, among others for a bind that nobody guards."""
     token = _read_token(config)
-    if token is None and not _is_loopback(config.server.host):
+    address = _address(config.server.host)
+    if token is None and not (address and address.is_loopback):
         raise ConfigError(
             f"server.host is '{config.server.host}', which others can reach, and there is no token: "
             "set security.token_file, or listen on 127.0.0.1"
@@ -150,21 +151,9 @@ def _is_origin(name: str) -> bool:
     return name in {"null", "file://"} or (known and page.geturl() == f"{page.scheme}://{page.netloc}")
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Where a host is for certain: names may mean anything, but for the one that always means this machine."""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError:
-        return False
-
-
-def _is_certain(host: str) -> bool:
-    """Whether a host is an address, or the one name that always means this machine."""
-    if host == "localhost":
-        return True
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
+        return None
