@@ -6,16 +6,14 @@ one table. So the promises hold whatever the shell around it does: one `context.
 sound after it, no sound after `cancel`.
 Knows: contexts and their states, limits, framing. Does not know: sockets, asyncio, voices, sound.
 
-Raw framing: one context; its sound goes out without headers and nothing else does. What comes in is a stream of lines,
-one JSON message each, in text or binary messages cut anywhere, so that a shell can pipe into it.
+Raw framing: one context; its sound goes out without headers and nothing else does; lines come in (`raw_lines`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-
-import msgspec
 
 from app.block import BlockHeader
 from app.messages import (
@@ -43,6 +41,7 @@ from app.messages import (
 )
 from app.protocol_errors import Code, ProtocolError
 from app.protocol_table import REFUSALS, TRANSITIONS, Context, State, Step
+from app.raw_lines import RawLines
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +105,7 @@ class SpeechProtocol:
         self._by_id: dict[str, Context] = {}
         self._by_number: dict[int, Context] = {}
         self._next_number = 0
-        self._line = b""
-        """Raw framing: the beginning of a line."""
+        self._lines = RawLines(limits.message_bytes)
 
     @property
     def contexts(self) -> int:
@@ -116,16 +114,9 @@ class SpeechProtocol:
 
     # -- in -----------------------------------------------------------------------------------------------------------
 
-    def messages(self, data: str | bytes) -> list[str | bytes]:
+    def messages(self, data: str | bytes) -> Sequence[str | bytes]:
         """The messages in what came over the socket; in raw framing these are whole lines."""
-        if not self.raw:
-            return [data]
-        self._line += data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
-        *lines, self._line = self._line.split(b"\n")
-        over = len(self._line) > self.limits.message_bytes or (isinstance(data, str) and not lines)
-        if self._line and (over or _is_whole(self._line)):
-            lines, self._line = [*lines, self._line], b""  # too long to go on, or a whole message without a line end
-        return [line for line in lines if line.strip()]
+        return self._lines.feed(data) if self.raw else [data]
 
     def receive(self, message: str | bytes) -> Event:
         """Take one of the `messages`. Never raises: what is wrong with it is an event too."""
@@ -288,11 +279,3 @@ class SpeechProtocol:
 
     def _control(self, message: AnyServerMessage) -> str | None:
         return None if self.raw else print_message(message)
-
-
-def _is_whole(line: bytes) -> bool:
-    """Whether no more of a line is needed: the last one of a file often has no end, and no part of an object is one."""
-    try:
-        return line.endswith((b"}", b"}\r")) and msgspec.json.decode(line) is not None
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return False
