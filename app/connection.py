@@ -19,8 +19,9 @@ from websockets.asyncio.server import ServerConnection
 
 from app.audio_format import offers
 from app.client_places import PROTOCOL
-from app.context import ContextReport, ListenerLeftError, OpenLocal, SpeakingContext
+from app.context import ContextReport, OpenLocal, SpeakingContext
 from app.context_plan import Plan, plan
+from app.listening import ListenerLeftError
 from app.local_sink import LocalSink
 from app.logs import log_context
 from app.messages import Outcome, PlaybackState, Ready

@@ -16,12 +16,13 @@ from typing import Final, Protocol
 from app.config import Config
 from app.context_plan import Plan
 from app.executor import BoundedExecutor, ExecutorFullError
+from app.listening import ListenerLeftError, Listening
 from app.local_sink import LocalSink
 from app.protocol_errors import Code, ProtocolError
 from app.server_config import ServerConfig
 from app.session import Mark, SpeechSession
 from app.sink import SinkError
-from app.socket_sink import Listening, SendBlock, SocketSink
+from app.socket_sink import SendBlock, SocketSink
 from app.text_piece import FrontEnd
 from app.text_stream import ContextIdleError, TextStream
 from engines.contract import End, Pace
@@ -36,10 +37,6 @@ class OpenLocal(Protocol):
     def __call__(self, *, interrupt: Callable[[], None]) -> LocalSink:
         """`interrupt` ends the context when somebody more urgent wants to be heard."""
         ...
-
-
-class ListenerLeftError(SpeechError):
-    """The socket is closed: there is nobody to speak to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

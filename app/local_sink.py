@@ -15,13 +15,13 @@ from typing import Final
 import structlog
 
 from app.config import PlaybackConfig
+from app.listening import Listening
 from app.messages import PlaybackState
 from app.player_process import PlayerProcess
 from app.player_wire import Ended, Sounding, Taken
 from app.playing_line import PlayingLine, Turn
 from app.protocol_errors import ProtocolError
 from app.sink import SinkError
-from app.socket_sink import Listening
 from engines.contract import Pcm
 
 _log: Final = structlog.stdlib.get_logger("speakd")

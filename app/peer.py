@@ -13,7 +13,7 @@ from typing import Final
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
-from app.context import ListenerLeftError
+from app.listening import ListenerLeftError
 
 _REASON_BYTES: Final = 120
 """A close frame has room for 123."""

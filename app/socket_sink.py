@@ -1,8 +1,8 @@
-"""Sound on its way to a listener: encoded, paced, and accounted for.
+"""Sound on its way to a client: encoded and paced.
 
-Purpose: `SocketSink`, a `Sink` that cuts sound into blocks, encodes them (on the audio pool where that costs), keeps no
-more than `ahead_ms` in front of a real-time listener, and counts the gaps that listener hears. What slows the socket
-slows the session, and with it the engine. Knows: time, formats. Does not know: messages, headers, websockets, engines.
+Purpose: `SocketSink`, a `Sink` that cuts sound into blocks, encodes them (on the audio pool where that costs), and
+keeps no more than `ahead_ms` in front of a real-time listener. What slows the socket slows the session, and with it the
+engine. Knows: time, formats. Does not know: messages, headers, websockets, engines.
 """
 
 from __future__ import annotations
@@ -14,48 +14,13 @@ from typing import Final, TypeVar
 
 from app.audio_format import AudioFormat, Encoder, open_encoder
 from app.executor import BoundedExecutor
+from app.listening import Listening
 from engines.contract import Pcm
 
 _Result = TypeVar("_Result")
 SendBlock = Callable[[bytes, int, bool], Awaitable[None]]
-"""Sends a block: its bytes, how many samples of the listener's rate they stand for, whether it is the last."""
-
-
-class Listening:
-    """What somebody who plays each block as it comes has heard, by the clock; seconds."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._until: float | None = None
-        self.last_block_at: float | None = None
-        self.underruns = 0
-        self.gap_s = 0.0
-        self.worst_gap_s = 0.0
-        self.audio_s = 0.0
-        self.block_gaps_s: list[float] = []
-        """Between blocks, the first thousand."""
-
-    def lead_s(self) -> float:
-        """Sound the listener has in hand; negative when it has run dry."""
-        return 0.0 if self._until is None else self._until - self._clock()
-
-    def text_came(self) -> None:
-        """Text came when there was nothing left to speak: the silence before it was not ours."""
-        if self._until is not None and self.lead_s() < 0.0:
-            self._until = None
-
-    def sent(self, duration_s: float) -> None:
-        """A block was handed over."""
-        now = self._clock()
-        if self._until is not None and now > self._until:
-            self.underruns += 1
-            self.gap_s += now - self._until
-            self.worst_gap_s = max(self.worst_gap_s, now - self._until)
-        if self.last_block_at is not None and len(self.block_gaps_s) < 1000:
-            self.block_gaps_s.append(now - self.last_block_at)
-        self.last_block_at = now
-        self._until = max(now, self._until if self._until is not None else now) + duration_s
-        self.audio_s += duration_s
+"""Sends a block: its bytes, how many samples of the listener's rate they stand for, whether it is the last. Raises
+`ListenerLeftError`."""
 
 
 class SocketSink:

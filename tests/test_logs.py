@@ -14,8 +14,8 @@ from structlog.testing import capture_logs
 from app import logs
 from app.context import ContextReport
 from app.daemon import Daemon
+from app.listening import Listening
 from app.protocol_errors import ProtocolError
-from app.socket_sink import Listening
 from engines.contract import End
 from tests.daemon_rig import ServedFakeEngine, play, serving, settings
 
@@ -26,8 +26,8 @@ import structlog
 from app import logs
 from app.context import ContextReport
 from app.daemon import Daemon
+from app.listening import Listening
 from app.protocol_errors import ProtocolError
-from app.socket_sink import Listening
 from engines.contract import End
 from app.server_config import LogConfig
 logs.set_up(LogConfig(format=sys.argv[1], level=sys.argv[2]))

@@ -9,8 +9,9 @@ import pytest
 
 from app.audio_format import choose
 from app.executor import BoundedExecutor
+from app.listening import Listening
 from app.sink import to_pcm16
-from app.socket_sink import Listening, SocketSink
+from app.socket_sink import SocketSink
 from tests.daemon_rig import play
 from tests.fake_engine import sine
 
