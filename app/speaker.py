@@ -98,9 +98,10 @@ class SpeakerSink:
 
     async def stop(self) -> None:
         """Silence, at once; what the device holds is dropped."""
-        self._silence()
-        with contextlib.suppress(SinkError):
-            await self._until(self._done.is_set, _STOP_TIMEOUT_S)
+        self._cut = True
+        self._buffer.cut()
+        with contextlib.suppress(SinkError, asyncio.TimeoutError, TimeoutError):
+            await asyncio.wait_for(self._until(self._done.is_set), _STOP_TIMEOUT_S)
 
     async def abort(self) -> None:
         """The same as `stop`."""
@@ -129,11 +130,8 @@ class SpeakerSink:
             written_samples=self._written,
         )
 
-    async def _until(self, reached: Callable[[], bool], within_s: float | None = None) -> None:
-        """Wait, woken by the playing thread, until something holds. Raises the thread's error, or that it hangs.
-
-        With `within_s`, a thread that hangs is left to itself after so long.
-        """
+    async def _until(self, reached: Callable[[], bool]) -> None:
+        """Wait, woken by the playing thread, until something holds. Raises the thread's error, or that it hangs."""
         loop = asyncio.get_running_loop()
         news = asyncio.Event()
 
@@ -143,8 +141,7 @@ class SpeakerSink:
 
         self._wake = wake
         self._buffer.on_room(wake)
-        patience_s = self._settings.stall_timeout_ms / 1000.0 if within_s is None else within_s
-        until = loop.time() + patience_s
+        patience_s = self._settings.stall_timeout_ms / 1000.0
         while True:
             news.clear()
             if self._error is not None:
@@ -152,10 +149,8 @@ class SpeakerSink:
             if reached():
                 return
             try:
-                await asyncio.wait_for(news.wait(), patience_s if within_s is None else until - loop.time())
+                await asyncio.wait_for(news.wait(), patience_s)
             except (asyncio.TimeoutError, TimeoutError):
-                if within_s is not None:
-                    return
                 if self._cut:
                     continue
                 if self._device is not None:
@@ -164,10 +159,6 @@ class SpeakerSink:
                     ) from None
                 if (failure := self.not_opened()) is not None:
                     raise failure from None
-
-    def _silence(self) -> None:
-        self._cut = True
-        self._buffer.cut()
 
     def _at_voice_rate(self, milliseconds: int) -> int:
         return self._voice_rate_hz * milliseconds // 1000
