@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Final
 
 import numpy as np
@@ -111,22 +111,13 @@ async def _greets(socket: SmallWebSocket) -> bool:
 class RemoteSession:
     """Speaks one text into one sink, by the daemon; used once. Stands in for `SpeechSession`."""
 
-    def __init__(
-        self,
-        socket: SmallWebSocket,
-        sink: Sink,
-        wishes: Wishes,
-        seed: int,
-        pace: Pace,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, socket: SmallWebSocket, sink: Sink, wishes: Wishes, seed: int, pace: Pace) -> None:
         self.report = SessionReport()
         self._socket = socket
         self._sink = sink
         self._wishes = wishes
         self._seed = seed
         self._pace = pace
-        self._clock = clock
         self._began: float | None = None
         self._work: asyncio.Task[None] | None = None
         self._cancelled = False
@@ -190,7 +181,7 @@ class RemoteSession:
     async def _write(self, texts: AsyncIterator[str]) -> None:
         async for text in texts:
             if self._began is None:
-                self._began = self._clock()
+                self._began = time.monotonic()
             for start in range(0, len(text), self._piece):
                 await self._tell(text[start : start + self._piece])
         self._relay.written = True
@@ -220,7 +211,7 @@ class RemoteSession:
             if isinstance(message, bytes):
                 pcm = np.frombuffer(message, "<f4", offset=HEADER.size).astype(np.float32, copy=False)
                 if len(pcm):
-                    self.report.heard(len(pcm), self._began, self._clock)
+                    self.report.heard(len(pcm), self._began, time.monotonic)
                     await self._sink.write(pcm)
                 continue
             event = parse_server(message)

@@ -22,15 +22,14 @@ _DELAY_S: Final = 0.5
 class Progress:
     """Shows a session's report while its `with` lasts."""
 
-    def __init__(self, report: SessionReport, sample_rate_hz: int, *, enabled: bool | None = None) -> None:
+    def __init__(self, report: SessionReport, sample_rate_hz: int) -> None:
         self._report = report
         self._sample_rate_hz = sample_rate_hz
-        self._enabled = sys.stderr.isatty() if enabled is None else enabled
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Progress:
-        if self._enabled:
+        if sys.stderr.isatty():
             self._thread = threading.Thread(target=self._show, name="speakd-progress", daemon=True)
             self._thread.start()
         return self
