@@ -20,7 +20,7 @@ from app.listening import ListenerLeftError, Listening
 from app.local_sink import LocalSink
 from app.protocol_errors import Code, ProtocolError
 from app.server_config import ServerConfig
-from app.session import Mark, SpeechSession
+from app.session import Mark, SessionReport, SpeechSession
 from app.sink import SinkError
 from app.socket_sink import SendBlock, SocketSink
 from app.text_piece import FrontEnd
@@ -209,34 +209,31 @@ class SpeakingContext:
             self._plan.voice.model.reader.release(self._front_end)
 
     def _report(self, error: ProtocolError | None) -> ContextReport:
-        session, listening = self._session, self._sink.listening
-        outcome = End.ERROR if error else End.CANCELLED if self._cancelled else End.END
-        if session is not None and outcome is End.END:
-            outcome = session.report.outcome
+        listening = self._sink.listening
+        spoken = self._session.report if self._session is not None else SessionReport()
         return ContextReport(
-            outcome=outcome,
+            outcome=End.ERROR if error else End.CANCELLED if self._cancelled else spoken.outcome,
             error=error,
             voice=self._plan.voice.name,
             encoding=self._plan.audio.encoding,
-            segments=session.report.segments if session else 0,
+            segments=spoken.segments,
             characters=self._characters,
-            frames=session.report.frames if session else 0,
+            frames=spoken.frames,
             audio_ms=1000.0 * listening.audio_s,
-            first_audio_ms=self._first_audio_ms(),
-            engine_ms=session.report.compute_ms if session else 0.0,
+            first_audio_ms=self._first_audio_ms(spoken),
+            engine_ms=spoken.compute_ms,
             wall_ms=1000.0 * (self._clock() - self._began),
             listening=listening,
         )
 
-    def _first_audio_ms(self) -> float | None:
+    def _first_audio_ms(self, spoken: SessionReport) -> float | None:
         """From the first text to the first block; from there or its turn to the device where it is played here."""
-        report = self._session.report if self._session else None
-        if report is None or report.first_audio_ms is None or report.first_audio_at is None:
+        if spoken.first_audio_ms is None or spoken.first_audio_at is None:
             return None
         if not isinstance(self._sink, LocalSink):  # its session may have had to wait for the text pool, and counts less
-            return 1000.0 * (report.first_audio_at - (self._first_text_at or 0.0))
+            return 1000.0 * (spoken.first_audio_at - (self._first_text_at or 0.0))
         heard_at = self._sink.first_sample_at
-        return None if heard_at is None else report.first_audio_ms + 1000.0 * (heard_at - report.first_audio_at)
+        return None if heard_at is None else spoken.first_audio_ms + 1000.0 * (heard_at - spoken.first_audio_at)
 
 
 def _code(failure: SpeechError) -> Code:
