@@ -59,9 +59,7 @@ class SocketSink:
         """Send a block or several; waits for the listener."""
         if not len(pcm):
             return
-        if self._encoder is None:
-            self._encoder = await self._work(lambda: open_encoder(self._format))
-        encoder = self._encoder
+        encoder = await self._opened()
         step = max(self._block_ms * self._format.voice_rate_hz // 1000, 1)
         for start in range(0, len(pcm), step):
             block = pcm[start : start + step]
@@ -72,9 +70,7 @@ class SocketSink:
 
     async def finish(self) -> None:
         """Send what the encoder held back, in the last block, which may be empty."""
-        if self._encoder is None:
-            self._encoder = await self._work(lambda: open_encoder(self._format))
-        encoder = self._encoder
+        encoder = await self._opened()
         data = await self._work(encoder.finish)
         self.listening.text_came()  # what the encoder held back waited for the end of the text, not for us
         await self._hand_over(data, encoder.samples, last=True)
@@ -86,6 +82,11 @@ class SocketSink:
     async def abort(self) -> None:
         """The same."""
         self._encoder = None
+
+    async def _opened(self) -> Encoder:
+        if self._encoder is None:
+            self._encoder = await self._work(partial(open_encoder, self._format))
+        return self._encoder
 
     async def _work(self, work: Callable[[], _Result]) -> _Result:
         return work() if self._format.light else await self._audio.run(work)
