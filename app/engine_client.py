@@ -124,7 +124,8 @@ class EngineClient:
         self._engine: Final = engine
         self._max_active = max_active
         self._max_waiting = max_waiting
-        self._active = 0
+        self.active = 0
+        """Utterances the engine has not let go of."""
         self._waiting: deque[_Turn] = deque()
         self._shares: Counter[object] = Counter()
         """Places each owner holds."""
@@ -133,11 +134,6 @@ class EngineClient:
     def info(self) -> VoiceInfo:
         """What the voice can do."""
         return self._engine.info
-
-    @property
-    def active(self) -> int:
-        """Utterances the engine has not let go of."""
-        return self._active
 
     @property
     def waiting(self) -> int:
@@ -157,13 +153,13 @@ class EngineClient:
             raise
 
     async def _admit(self, owner: object) -> Lease:
-        if self._active < self._max_active and not self._waiting:
-            self._active += 1
+        if self.active < self._max_active and not self._waiting:
+            self.active += 1
             self._shares[owner] += 1
             return Lease(self, owner)
         if len(self._waiting) >= self._max_waiting:
             raise EngineBusyError(
-                f"{self._active} utterances are being spoken and {self._max_waiting} wait; try again in a moment"
+                f"{self.active} utterances are being spoken and {self._max_waiting} wait; try again in a moment"
             )
         turn = _Turn(asyncio.get_running_loop().create_future(), owner)
         self._waiting.append(turn)
@@ -190,7 +186,7 @@ class EngineClient:
                 self._shares[turn.owner] += 1
                 turn.come.set_result(None)
                 return
-        self._active -= 1
+        self.active -= 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -47,22 +47,18 @@ class TextStream:
         self._last_activity = last_activity
         self._tell = tell
         self._wanted = wanted
-        self._last_text = self._loop.time()
+        self._last_text_at = self._loop.time()
         self._pending: deque[str | Mark] = deque()
         self._ended = False
         self._changed = asyncio.Event()
-        self._waiting = False
+        self.starved = False
+        """The reader waits for text that has not come."""
         self._unspoken = False
         """Text came that is not known to have been spoken."""
         self._speaking_rest = False
         """It is being spoken, because no more came."""
         self.left_alone = False
         """It was given up as idle: what comes now would not be spoken."""
-
-    @property
-    def starved(self) -> bool:
-        """Whether the reader waits for text that has not come."""
-        return self._waiting
 
     def feed(self, text: str) -> None:
         """Append text."""
@@ -91,11 +87,11 @@ class TextStream:
                 yield self._take()
             if self._ended:
                 return
-            self._waiting = True
+            self.starved = True
             try:
                 await self._wait()
             finally:
-                self._waiting = False
+                self.starved = False
 
     def _take(self) -> str | Mark:
         """The next piece: short, so that one long text does not keep all others from the text pool."""
@@ -114,7 +110,7 @@ class TextStream:
         while not (self._pending or self._ended):
             left_s = self._idle_s
             if not self._speaking_rest:
-                quiet_s = self._loop.time() - max(self._last_text, self._last_activity())
+                quiet_s = self._loop.time() - max(self._last_text_at, self._last_activity())
                 left_s -= quiet_s
                 if self._unspoken and (left_s <= 0.0 or (quiet_s >= _YIELD_S and self._wanted())):
                     self._unspoken, self._speaking_rest = False, True
@@ -143,5 +139,5 @@ class TextStream:
         self._changed.set()
 
     def _wake(self) -> None:
-        self._last_text = self._loop.time()
+        self._last_text_at = self._loop.time()
         self._changed.set()

@@ -65,24 +65,20 @@ class VoiceModel:
         self.reader = reader
         self.client = client
         self.info: VoiceInfo = engine.info
-        self._users = 0
+        self.users = 0
+        """Contexts that speak with it."""
         self._left = asyncio.Event()
         self._left.set()
 
-    @property
-    def users(self) -> int:
-        """Contexts that speak with it."""
-        return self._users
-
     def enter(self) -> None:
         """A context begins to use it."""
-        self._users += 1
+        self.users += 1
         self._left.clear()
 
     def leave(self) -> None:
         """A context is done with it."""
-        self._users -= 1
-        if not self._users:
+        self.users -= 1
+        if not self.users:
             self._left.set()
 
     async def retire(self) -> None:
