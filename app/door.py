@@ -40,14 +40,12 @@ class DoorConnection(ServerConnection):
     head_only = False
     """The client wants no body."""
     _silent: asyncio.TimerHandle | None = None
-    _counted = False
     _begun = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The transport is open; it is cut off where there are far too many."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        self._counted = True
         self.gate.connections += 1
         if self.gate.connections > self.gate.most_connections:
             transport.abort()
@@ -85,8 +83,7 @@ class DoorConnection(ServerConnection):
     def connection_lost(self, exc: Exception | None) -> None:
         """The transport is closed."""
         self._stop_waiting()
-        if self._counted:
-            self.gate.connections -= 1
+        self.gate.connections -= 1
         if self._begun:
             super().connection_lost(exc)
 
