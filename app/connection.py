@@ -185,8 +185,8 @@ class Connection:
             planned = plan(event.message, self._voices_now())
             if planned.local:
                 allowed = self._local or self._services.config.security.loudspeaker_over_tcp
-                self._services.loudspeaker.admit(event.message.context, allowed=allowed)
-            gate.enter_context(event.message.context)
+                self._services.loudspeaker.admit(allowed=allowed)
+            gate.enter_context()
         except ProtocolError as error:
             message = self._protocol.refuse(event.number, error.code, str(error))
             self._services.metrics.refused(error.code)

@@ -37,19 +37,19 @@ def plan(message: ContextStart, voices: VoiceTable) -> Plan:
         info = voice.model.info
         audio = choose(message.format.encoding, message.format.sample_rate, info.sample_rate_hz)
     except VoiceError as error:
-        raise ProtocolError("unknown_voice", str(error), message.context) from None
+        raise ProtocolError("unknown_voice", str(error)) from None
     except FormatError as error:
-        raise ProtocolError("bad_format", str(error), message.context) from None
+        raise ProtocolError("bad_format", str(error)) from None
     language = (message.language or voices.language_of(voice)).lower()
-    if language not in voice.model.info.language_choices:
-        known = ", ".join(voice.model.info.language_choices)
-        raise ProtocolError("unknown_language", f"'{voice.name}' speaks {known}, not '{language}'", message.context)
+    if language not in info.language_choices:
+        known = ", ".join(info.language_choices)
+        raise ProtocolError("unknown_language", f"'{voice.name}' speaks {known}, not '{language}'")
     if message.instruct and not info.takes_instruct:
-        raise ProtocolError("bad_request", f"'{voice.name}' takes no 'instruct'; leave it out", message.context)
+        raise ProtocolError("bad_request", f"'{voice.name}' takes no 'instruct'; leave it out")
     if message.play is not None and message.format != Format():
-        raise ProtocolError("bad_request", "what is played here is not sent: leave 'format' out", message.context)
+        raise ProtocolError("bad_request", "what is played here is not sent: leave 'format' out")
     if message.now and message.play is None:
-        raise ProtocolError("bad_request", "'now' is about the loudspeaker: it goes with 'play'", message.context)
+        raise ProtocolError("bad_request", "'now' is about the loudspeaker: it goes with 'play'")
     seed = message.sampling.seed
     request = SpeechRequest(
         voice=voice.speaker,
@@ -63,7 +63,7 @@ def plan(message: ContextStart, voices: VoiceTable) -> Plan:
     try:
         voice.model.engine.check(request)
     except RequestError as error:
-        raise ProtocolError("bad_request", str(error), message.context) from None
+        raise ProtocolError("bad_request", str(error)) from None
     return Plan(
         voice=voice,
         audio=audio,

@@ -61,14 +61,12 @@ class Gate:
         if not self._sockets[address]:
             del self._sockets[address]
 
-    def enter_context(self, context: str) -> None:
+    def enter_context(self) -> None:
         """Count a context in. Raises `ProtocolError`."""
         if self.closing:
-            raise ProtocolError("shutting_down", "the daemon is restarting; connect again in a moment", context)
+            raise ProtocolError("shutting_down", "the daemon is restarting; connect again in a moment")
         if self.contexts >= self._max_contexts:
-            raise ProtocolError(
-                "busy", f"{self.contexts} contexts are open; try again in {self.retry_s():.1f} s", context
-            )
+            raise ProtocolError("busy", f"{self.contexts} contexts are open; try again in {self.retry_s():.1f} s")
         self.contexts += 1
 
     def leave_context(self, lived_s: float) -> None:

@@ -42,14 +42,14 @@ class LocalLoudspeaker:
         """Begin to look for a device."""
         self.player.open()
 
-    def admit(self, context: str, *, allowed: bool) -> None:
+    def admit(self, *, allowed: bool) -> None:
         """Raises `ProtocolError` where this client may not play here, or nobody can."""
         if not allowed:
             reason = "this machine's loudspeaker is for clients of its Unix socket; see security.loudspeaker_over_tcp"
-            raise ProtocolError("not_allowed", reason, context)
+            raise ProtocolError("not_allowed", reason)
         absence = self.player.absence()
         if absence is not None:
-            raise ProtocolError("no_loudspeaker", f"the daemon has no loudspeaker: {absence}", context)
+            raise ProtocolError("no_loudspeaker", f"the daemon has no loudspeaker: {absence}")
 
     async def close(self) -> None:
         """Silence."""
