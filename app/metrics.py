@@ -6,7 +6,7 @@ units, buckets. Does not know: how the figures come about. Adding costs microsec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -29,6 +29,29 @@ CONTINUITY_MS: Final = (0, 50, 100)
 REASONS: Final = (*get_args(Code), "origin", "full", "idle_socket", "dead_peer")
 """Why something was refused: an error's code, or what happens to a socket without one."""
 RELOADS: Final = ("done", "refused")
+_POOL: Final = {
+    "active": "Tasks running",
+    "waiting": "Tasks waiting",
+    "completed": "Tasks that ran, in all",
+    "refused": "Tasks refused, in all",
+    "expired": "Tasks that were too late, in all",
+    "busy_s": "Run time in all, seconds",
+    "longest_wait_s": "Longest wait, seconds",
+}
+"""What is told of `ExecutorStatistics`."""
+_ENGINE: Final = {
+    "slots": "Utterances it can speak at once",
+    "speaking": "Utterances in slots",
+    "waiting": "Utterances waiting for a slot",
+    "step_ms": "Talker time of a frame, moving average, seconds",
+    "codec_call_ms": "Codec time of a call, moving average, seconds",
+    "codec_frame_ms": "Codec time a frame adds, moving average, seconds",
+    "busy_s": "Age of the longest piece of work under way, seconds",
+    "real_time_streams": "Utterances it holds in real time, by what it costs now",
+    "runaways_retried": "Utterances that ran away unheard and were begun again, since the start",
+    "runaways_ended": "Utterances that ran away and were ended, since the start",
+}
+"""What is told of `EngineStatistics`."""
 
 
 class Metrics:
@@ -121,45 +144,26 @@ class _Parts(Collector):
         yield from device_families(read_device())
 
     def _of_pools(self) -> Iterable[GaugeMetricFamily]:
-        fields = (
-            ("active", "Tasks running"),
-            ("waiting", "Tasks waiting"),
-            ("completed", "Tasks that ran, in all"),
-            ("refused", "Tasks refused, in all"),
-            ("expired", "Tasks that were too late, in all"),
-            ("busy_s", "Run time in all, seconds"),
-            ("longest_wait_s", "Longest wait, seconds"),
-        )
-        snapshots = [(pool.name, pool.statistics()) for pool in self._pools]
-        for field, help_text in fields:
-            family = GaugeMetricFamily(f"speakd_executor_{_unit(field)}", help_text, labels=["pool"])
-            for name, snapshot in snapshots:
-                family.add_metric([name], float(getattr(snapshot, field)))
-            yield family
+        return _gauges("speakd_executor", _POOL, "pool", [(pool.name, pool.statistics()) for pool in self._pools])
 
     def _of_engines(self) -> Iterable[GaugeMetricFamily]:
-        fields = (
-            ("slots", "Utterances it can speak at once"),
-            ("speaking", "Utterances in slots"),
-            ("waiting", "Utterances waiting for a slot"),
-            ("step_ms", "Talker time of a frame, moving average, seconds"),
-            ("codec_call_ms", "Codec time of a call, moving average, seconds"),
-            ("codec_frame_ms", "Codec time a frame adds, moving average, seconds"),
-            ("busy_s", "Age of the longest piece of work under way, seconds"),
-            ("real_time_streams", "Utterances it holds in real time, by what it costs now"),
-            ("runaways_retried", "Utterances that ran away unheard and were begun again, since the start"),
-            ("runaways_ended", "Utterances that ran away and were ended, since the start"),
-        )
         snapshots = [(name, model.engine.statistics()) for name, model in names_of(self._models())]
-        for field, help_text in fields:
-            family = GaugeMetricFamily(f"speakd_engine_{_unit(field)}", help_text, labels=["model"])
-            for name, snapshot in snapshots:
-                family.add_metric([name], float(getattr(snapshot, field)) / (1000 if field.endswith("_ms") else 1))
-            yield family
+        yield from _gauges("speakd_engine", _ENGINE, "model", snapshots)
         info = GaugeMetricFamily("speakd_engine_info", "What runs the graphs, and why", labels=["model", "runs_on"])
         for name, snapshot in snapshots:
             info.add_metric([name, snapshot.runs_on], 1.0)
         yield info
+
+
+def _gauges(
+    prefix: str, fields: Mapping[str, str], label: str, snapshots: Sequence[tuple[str, object]]
+) -> Iterable[GaugeMetricFamily]:
+    """One family for each field of some records, which have names."""
+    for field, help_text in fields.items():
+        family = GaugeMetricFamily(f"{prefix}_{_unit(field)}", help_text, labels=[label])
+        for name, snapshot in snapshots:
+            family.add_metric([name], float(getattr(snapshot, field)) / (1000 if field.endswith("_ms") else 1))
+        yield family
 
 
 def _unit(field: str) -> str:
