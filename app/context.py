@@ -15,9 +15,10 @@ from typing import Final, Protocol
 
 from app.config import Config
 from app.context_plan import Plan
-from app.executor import BoundedExecutor, ExecutorFullError
+from app.executor import ExecutorFullError
 from app.listening import ListenerLeftError, Listening
 from app.local_sink import LocalSink
+from app.pools import Pools
 from app.protocol_errors import Code, ProtocolError
 from app.server_config import ServerConfig
 from app.session import Mark, SessionReport, SpeechSession
@@ -55,14 +56,6 @@ class ContextReport:
     engine_ms: float
     wall_ms: float
     listening: Listening
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pools:
-    """Threads for work that is not the loop's."""
-
-    text: BoundedExecutor
-    audio: BoundedExecutor
 
 
 class SpeakingContext:

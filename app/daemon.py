@@ -26,7 +26,6 @@ from app import build_command, logs, open_files, security
 from app.bundle_reader import BundleReader
 from app.config import Config, ConfigError, load_config
 from app.config_check import check, check_sizes, check_voices
-from app.context import Pools
 from app.device_watch import DeviceWatch
 from app.executor import BoundedExecutor
 from app.gate import Gate
@@ -36,6 +35,7 @@ from app.local_sink import LocalLoudspeaker
 from app.metrics import Metrics
 from app.plan_builder import MakePlanBuilder, make_plan_builder
 from app.plans import PATIENCE_S, Plans
+from app.pools import open_pools
 from app.promptness import be_prompt, spare_collections
 from app.pulse import Pulse
 from app.reload import reload_services
@@ -71,11 +71,7 @@ class Daemon:
         check_sizes(config)
         open_files.allow_for(config)
         self._file = config_file
-        kind = BoundedExecutor if config.server.offload else InlineExecutor
-        pools = Pools(
-            text=kind("text", workers=config.text.workers, max_waiting=config.text.max_waiting),
-            audio=kind("audio", workers=config.audio.workers, max_waiting=config.audio.max_waiting),
-        )
+        pools = open_pools(config, BoundedExecutor if config.server.offload else InlineExecutor)
         self._figures = BoundedExecutor("figures", workers=1, max_waiting=8)
         self._text = TextProcess(pools.text, config.server.stall_s / 2) if config.server.offload else None
         open_reader = partial(RemoteReader, self._text) if self._text else BundleReader
@@ -170,7 +166,7 @@ class Daemon:
         if text is not None:
             metrics.watch("speakd_text_worker_deaths", "Text workers that died, in all", lambda: text.deaths)
         metrics.watch("speakd_loudspeaker_waiting", "Contexts that wait for the loudspeaker", lambda: line.waiting)
-        metrics.watch_parts((services.pools.text, services.pools.audio), self._models)
+        metrics.watch_parts(services.pools, self._models)
 
     def _models(self) -> tuple[VoiceModel, ...]:
         return self.services.voices.models if self.services.voices is not None else ()
@@ -237,7 +233,7 @@ class Daemon:
         await services.loudspeaker.close()
         for task in (*work, *([self._reloading] if self._reloading else [])):
             task.cancel()
-        for pool in (services.pools.text, services.pools.audio, self._figures):
+        for pool in (*services.pools, self._figures):
             pool.shutdown(cancel_futures=True, wait=False)
         ends = {model.path: model.engine.close for model in self._models()}
         ends |= {"the text worker": self._text.end} if self._text else {}

@@ -103,7 +103,7 @@ class Pulse:
     def _note_progress(self) -> None:
         """A pool that works and gets nothing done is stuck."""
         now = time.monotonic()
-        for pool in (self._services.pools.text, self._services.pools.audio):
+        for pool in self._services.pools:
             state = pool.statistics()
             done, _ = self._progress.get(pool.name, (-1, now))
             if not state.active:

@@ -10,11 +10,11 @@ import ssl
 from dataclasses import dataclass
 
 from app.config import Config
-from app.context import Pools
 from app.gate import Gate
 from app.local_sink import LocalLoudspeaker
 from app.messages import Limits
 from app.metrics import Metrics
+from app.pools import Pools
 from app.security import Guard
 from app.voices import OpenModel, VoiceTable
 

@@ -23,6 +23,7 @@ from app.engine_client import EngineClient
 from app.executor import BoundedExecutor
 from app.file_sink import STDOUT, FileSink, format_for
 from app.loudspeaker import Loudspeaker
+from app.pools import open_pools
 from app.progress import Progress
 from app.run_stats import print_stats
 from app.session import SpeechSession, all_codes
@@ -69,20 +70,19 @@ class _Run:
 
     async def speak(self) -> int:
         """The whole run."""
-        wishes, config = self._wishes, self._config
+        wishes = self._wishes
         if wishes.instruct and not self._info.takes_instruct:  # as the official package does, but not in silence
             print("speak: this voice takes no --instruct; it speaks without", file=sys.stderr)
         codes_file = CodesFile(wishes.save_codes) if wishes.save_codes else None
-        text = BoundedExecutor("text", workers=config.text.workers, max_waiting=config.text.max_waiting)
-        audio = BoundedExecutor("audio", workers=config.audio.workers, max_waiting=config.audio.max_waiting)
+        pools = open_pools(self._config)
         sink: Sink | None = None
         ends = contextlib.AsyncExitStack()
         try:
             with self._signals():
                 if wishes.output is None:
                     await ends.enter_async_context(Loudspeaker(self._device, now=wishes.now))
-                sink = self._sink(audio)
-                session = await self._through_daemon(sink) or await self._here(sink, text)
+                sink = self._sink(pools.audio)
+                session = await self._through_daemon(sink) or await self._here(sink, pools.text)
                 self._session = session
                 with Progress(session.report, self._info.sample_rate_hz):
                     report = await session.run(self._noticed(self._text()))
@@ -94,7 +94,7 @@ class _Run:
             await ends.aclose()
             if self._engine is not None:
                 self._engine.close()
-            for pool in (text, audio):
+            for pool in pools:
                 pool.shutdown(cancel_futures=True)
         if codes_file is not None:
             codes_file.write(all_codes(report, self._info.codebooks))

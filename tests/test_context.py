@@ -12,13 +12,14 @@ import pytest
 
 from app import text_stream
 from app.config import PlaybackConfig
-from app.context import ContextReport, OpenLocal, Pools, SpeakingContext
+from app.context import ContextReport, OpenLocal, SpeakingContext
 from app.context_plan import plan
 from app.engine_client import EngineClient
 from app.executor import BoundedExecutor
 from app.listening import ListenerLeftError
 from app.local_sink import LocalLoudspeaker, LocalSink
 from app.messages import ContextStart
+from app.pools import Pools
 from app.text_piece import TextPiece
 from app.voices import VoiceModel, VoiceTable
 from engines.contract import End
