@@ -57,11 +57,8 @@ async def find_daemon(wishes: Wishes) -> SmallWebSocket | None:
         return None
     if not _can_be_said(wishes):
         return None
-    mark: str | None = None
+    mark = fingerprint(str(wishes.bundle))
     for path in client_paths():
-        if not path.exists():
-            continue
-        mark = mark or fingerprint(str(wishes.bundle))
         with contextlib.suppress(OSError, SpeechError, asyncio.TimeoutError):
             socket = await asyncio.wait_for(SmallWebSocket.open(path, SPEAK_PATH, PROTOCOL), _PATIENCE_S)
             with contextlib.ExitStack() as ends:
@@ -234,7 +231,7 @@ class RemoteSession:
 
     async def _hear_out(self) -> None:
         """What it came to until it was cancelled, if the daemon says so soon."""
-        with contextlib.suppress(SpeechError, asyncio.TimeoutError, TimeoutError):
+        with contextlib.suppress(SpeechError, asyncio.TimeoutError):
             await self._say(Cancel(context=_CONTEXT))
             await asyncio.wait_for(self._last_word(), _LAST_WORD_S)
 

@@ -100,7 +100,7 @@ class SpeakerSink:
         """Silence, at once; what the device holds is dropped."""
         self._cut = True
         self._buffer.cut()
-        with contextlib.suppress(SinkError, asyncio.TimeoutError, TimeoutError):
+        with contextlib.suppress(SinkError, asyncio.TimeoutError):
             await asyncio.wait_for(self._until(self._done.is_set), _STOP_TIMEOUT_S)
 
     async def abort(self) -> None:
@@ -150,7 +150,7 @@ class SpeakerSink:
                 return
             try:
                 await asyncio.wait_for(news.wait(), patience_s)
-            except (asyncio.TimeoutError, TimeoutError):
+            except asyncio.TimeoutError:
                 if self._cut:
                     continue
                 if self._device is not None:
