@@ -27,7 +27,7 @@ from engines.contract import Pcm
 _log: Final = structlog.stdlib.get_logger("speakd")
 _AHEAD_MS: Final = 500
 """Sound on its way to the player, beyond what that holds itself."""
-Tell = Callable[[PlaybackState, float, "str | None"], None]
+Tell = Callable[[PlaybackState, float, str | None], None]
 """Told of what happens, when (seconds of the monotonic clock), on which device."""
 
 

@@ -26,6 +26,7 @@ from app.player_wire import (
     End,
     Ended,
     FromPlayer,
+    How,
     Look,
     Play,
     Present,
@@ -208,7 +209,7 @@ class Player:
 
     async def _play(self, playing: Playing) -> None:
         error: str | None = None
-        how = "played"
+        how: How = "played"
         try:
             await playing.run()
         except asyncio.CancelledError:
@@ -219,9 +220,7 @@ class Player:
             how, error = "failed", f"internal error in the player ({type(failure).__name__}: {failure})"
         underruns, gap_ms = playing.underruns()
         self._playing = self._work = None
-        self._send(
-            Ended(number=playing.number, how=how, error=error, underruns=underruns, gap_ms=gap_ms)  # type: ignore[arg-type]
-        )
+        self._send(Ended(number=playing.number, how=how, error=error, underruns=underruns, gap_ms=gap_ms))
         if playing.hangs:  # nothing but the end of the process frees that thread, and no device can be opened beside it
             self._leave(1)
         self._release = asyncio.get_running_loop().call_later(self._settings.release_s, self._audio.release)

@@ -16,6 +16,8 @@ from msgspec import Meta
 
 from engines.contract import Pcm
 
+How = Literal["played", "cut", "interrupted", "failed"]
+"""How a playback ended."""
 _HEAD: Final = struct.Struct("<BI")
 _MESSAGE, _SOUND = 0, 1
 _MOST_BYTES: Final = 1 << 22
@@ -82,7 +84,7 @@ class Ended(_Part, frozen=True):
     """From the player: the last word of a playback."""
 
     number: int
-    how: Literal["played", "cut", "interrupted", "failed"]
+    how: How
     error: str | None
     underruns: int
     gap_ms: float
