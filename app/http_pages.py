@@ -17,6 +17,7 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from app.executor import BoundedExecutor, ExecutorClosedError, ExecutorFullError
+from app.pulse import Condition
 from app.voices import VoiceTable
 
 _PAGE: Final = Path(__file__).with_name("page.html")
@@ -30,15 +31,6 @@ _POLICY: Final = (
 PATHS: Final = ("/health", "/ready", "/metrics", "/v1/voices", "/")
 GUARDED: Final = frozenset({"/metrics", "/v1/voices"})
 """These need the token where there is one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """How the daemon is."""
-
-    ok: bool
-    text: str
-    """Why, in a few words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import structlog
 
-from app.http_pages import Condition
 from app.services import Services
 from app.systemd_notify import SystemdNotify
 from app.text_process import TextProcess
@@ -23,6 +23,15 @@ OPENING: Final = "opening the voices"
 _BEAT_S: Final = 0.1
 _STATUS_S: Final = 10.0
 _log: Final = structlog.stdlib.get_logger("speakd")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """How the daemon is."""
+
+    ok: bool
+    text: str
+    """Why, in a few words."""
 
 
 class Pulse:
