@@ -14,7 +14,7 @@ import select
 import sys
 
 from app import client_places, quick_options
-from app.quick_talk import Talk, Unable, find_daemon
+from app.quick_talk import Talk, Unable, find_daemon, frame
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,15 +116,15 @@ class _Conversation:
         fields += f',"instruct":{quoted(values["instruct"])}' if "instruct" in values else ""
         fields += f',"sampling":{{"seed":{int(values["seed"])}}}' if "seed" in values else ""
         fields += ',"now":true' if self._wishes.now else ""
-        return self._talk.say("context.start", fields) + (
-            self._text(" ".join(self._wishes.words)) + self._talk.say("end") if self._wishes.words else b""
+        return frame("context.start", fields) + (
+            self._text(" ".join(self._wishes.words)) + frame("end") if self._wishes.words else b""
         )
 
     def _text(self, text: str) -> bytes:
         from _json import encode_basestring_ascii as quoted
 
         pieces = (text[start : start + self._piece] for start in range(0, len(text), self._piece))
-        return b"".join(self._talk.say("text", f',"text":{quoted(piece)}') for piece in pieces)
+        return b"".join(frame("text", f',"text":{quoted(piece)}') for piece in pieces)
 
     def _listen(self) -> int | None:
         """Take what the daemon says; the exit code once all is said."""
@@ -199,7 +199,7 @@ class _Conversation:
                 return code
         relay.written = True
         if relay.open:
-            self._talk.send(self._talk.say("end"))
+            self._talk.send(frame("end"))
         return None if relay.open else 0
 
     def _tell(self, relay: Relay, text: str) -> int | None:
@@ -213,5 +213,5 @@ class _Conversation:
                 relay.begin()
                 self._talk.send(self._opening())
             piece, text, full = relay.put(text)
-            self._talk.send(self._text(piece) + (self._talk.say("end") if full else b""))
+            self._talk.send(self._text(piece) + (frame("end") if full else b""))
         return None

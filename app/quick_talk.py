@@ -41,6 +41,12 @@ def find_daemon(fingerprint: str) -> Talk:
     raise Unable
 
 
+def frame(kind: str, fields: str = "") -> bytes:
+    """A message about our one context."""
+    message = f'{{"type":"{kind}","context":"{_CONTEXT}"{fields}}}'
+    return websocket_frames.client_frame(websocket_frames.TEXT, message.encode())
+
+
 class Talk:
     """A WebSocket to a daemon."""
 
@@ -60,11 +66,6 @@ class Talk:
             raise ValueError(status)
         self.socket.settimeout(None)
 
-    def say(self, kind: str, fields: str = "") -> bytes:
-        """A message about our one context, as a frame."""
-        message = f'{{"type":"{kind}","context":"{_CONTEXT}"{fields}}}'
-        return websocket_frames.client_frame(websocket_frames.TEXT, message.encode())
-
     def ask(self) -> None:
         """Have `ready` said again. Raises `Unable` where the daemon has gone."""
         self.send(websocket_frames.client_frame(websocket_frames.TEXT, b'{"type":"describe"}'))
@@ -81,8 +82,8 @@ class Talk:
         import json  # takes as long as the daemon needs to answer; by now it is at work
 
         self._take(Unable())
-        while (frame := websocket_frames.take_frame(self._held)) is not None:
-            kind, payload = frame
+        while (taken := websocket_frames.take_frame(self._held)) is not None:
+            kind, payload = taken
             if kind == websocket_frames.TEXT:
                 yield json.loads(payload)
             elif kind == websocket_frames.PING:
