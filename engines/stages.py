@@ -133,13 +133,12 @@ class Stages:
 
 
 def frame_inputs(manifest: Manifest, slots: int) -> dict[str, tuple[tuple[int, ...], npt.DTypeLike]]:
-    """Shape and type of what the host writes for each frame, by input name."""
+    """Shape and type of what the host writes for each frame on any backend, by input name."""
     f32 = np.float32
     return {
         FrameInputs.TEXT_ROWS: ((slots, 1, manifest.talker.hidden), f32),
         FrameInputs.NOISE: ((slots, manifest.frame.codebooks, manifest.sampling.max_top_k), f32),
         FrameInputs.PAST_LENGTHS: ((slots,), np.int32),
-        FrameInputs.TOTAL_LENGTH: ((1,), np.int32),
         FrameInputs.END_BIAS: ((slots, 1), f32),
         FrameInputs.REPETITION_PENALTY: ((slots, 1), f32),
         FrameInputs.TEMPERATURE: ((slots, 2), f32),

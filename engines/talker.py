@@ -62,8 +62,8 @@ class Talker:
 
         self._piece_codec = host((piece_rows, stack.hidden))
         self._piece_text = host((piece_rows, stack.hidden))
+        self._total_length = host((1,), np.int32)  # the longest of the slots' lengths, which GroupQueryAttention wants
         inputs = {name: host(*wanted) for name, wanted in frame_inputs(manifest, slots).items()}
-        self._total_length = inputs.pop(FrameInputs.TOTAL_LENGTH)
         self._state: dict[str, Tensor] = inputs | {
             FrameInputs.CODEC_ROWS: host((slots, 1, stack.hidden)),
             FrameInputs.SEEN: host((slots, stack.vocabulary)),

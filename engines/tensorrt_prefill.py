@@ -30,7 +30,6 @@ class PromptPieces:
             cuda,
             {
                 FrameInputs.PAST_LENGTHS: Want((1,), np.int32),
-                FrameInputs.TOTAL_LENGTH: Want((1,), np.int32),
                 FrameInputs.CODEC_ROWS: rows,
                 FrameInputs.TEXT_ROWS: rows,
             },
@@ -54,7 +53,6 @@ class PromptPieces:
         arrays[FrameInputs.CODEC_ROWS][0, :rows] = codec_rows
         arrays[FrameInputs.TEXT_ROWS][0, :rows] = text_rows
         arrays[FrameInputs.PAST_LENGTHS][0] = start + rows - 1
-        arrays[FrameInputs.TOTAL_LENGTH][0] = start + rows
         context = self._contexts[slot]
         if self._rows[slot] != rows:
             context.resize({"S": rows})

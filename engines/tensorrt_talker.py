@@ -189,7 +189,6 @@ class TensorRtTalker:
         arrays = instance.inputs.arrays
         lengths = arrays[FrameInputs.PAST_LENGTHS]
         np.minimum(self._lengths, self.positions - 1, out=lengths)
-        arrays[FrameInputs.TOTAL_LENGTH][0] = int(lengths.max()) + 1
         for name, values in self._settings.items():
             arrays[name][:] = values
         for slot in self._first_rows.keys() & set(live):
