@@ -20,7 +20,7 @@ from engines.errors import PlanError
 from engines.plan_files import Plan
 from engines.plan_set import PlanGraph, open_shapes
 from engines.tensorrt_contract import profile_of
-from tests.fake_cuda import FakeCuda
+from tests.fake_cuda import ALIGNMENT, FakeCuda
 from tests.stream_races import Region
 
 SCRATCH_BYTES = 512
@@ -52,7 +52,7 @@ class FakeEngine:
         self.names = frozenset((*self.inputs, *self.outputs))
 
     def context(self, scratch: int, sizes: Mapping[str, int], stream: Stream) -> FakeContext:
-        self.cuda.check(scratch, SCRATCH_BYTES)
+        self.cuda.check(scratch, self.scratch_bytes)
         return FakeContext(self, scratch, profile_of(self.graph, sizes), sizes)
 
 
@@ -68,6 +68,7 @@ class FakeContext:
     def bind(self, addresses: Mapping[str, int]) -> None:
         assert self._engine.names <= addresses.keys(), self._engine.names - addresses.keys()
         self._addresses = {name: addresses[name] for name in self._engine.names}
+        assert not any(address % ALIGNMENT for address in self._addresses.values()), "TensorRT takes none in between"
 
     def resize(self, sizes: Mapping[str, int]) -> None:
         if profile_of(self._engine.graph, sizes) != self._profile:
@@ -83,7 +84,7 @@ class FakeContext:
         self._engine.cuda.put(stream, self._engine.graph.role, lambda: self._run(addresses, shapes), self._slots)
 
     def _run(self, addresses: dict[str, int], shapes: dict[str, tuple[int, ...]]) -> None:
-        self._engine.cuda.touch(Region(self._scratch, SCRATCH_BYTES), writes=True)
+        self._engine.cuda.touch(Region(self._scratch, self._engine.scratch_bytes), writes=True)
         given = {}
         for name, value in self._engine.inputs.items():
             kind = np.dtype(_KINDS[value.type])

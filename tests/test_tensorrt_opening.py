@@ -18,7 +18,7 @@ from engines.graph_names import SAMPLING_INPUTS, FrameInputs
 from engines.plan_files import Plan
 from engines.plan_set import PlanGraph
 from engines.sampling import resolve_sampling
-from engines.tensorrt_memory import fill_constants, frame_wants
+from engines.tensorrt_memory import TALKER_CACHE, fill_constants, frame_wants
 from engines.tensorrt_recording import Recorder
 from engines.tensorrt_stages import NO_GRAPH, open_tensorrt
 from export.attention_tensorrt import AttentionForm
@@ -65,6 +65,33 @@ def test_the_largest_engine_is_loaded_first(voice: Voice, plans: Plans) -> None:
     sized = Plan(plan.folder, msgspec.structs.replace(plan.about, graphs=graphs))
     open_tensorrt(sized, voice.bundle.manifest, CONFIG, cuda, Noting(cuda)).close()
     assert loaded == [40, 30, 20, 10]
+
+
+@pytest.mark.parametrize("hungriest", ["prefill", "step", "talker", "codec"])
+def test_the_memory_that_engines_share_is_enough_for_each(voice: Voice, plans: Plans, hungriest: str) -> None:
+    """A stand-in that is given less says so; TensorRT would write into what lies behind."""
+
+    class Hungry(FakeLoader):
+        def load(self, plan: Plan, graph: PlanGraph) -> FakeEngine:
+            engine = super().load(plan, graph)
+            engine.scratch_bytes *= 3 if graph.role == hungriest else 1
+            return engine
+
+    cuda = FakeCuda()
+    open_tensorrt(plans[ROWS_STEPPED], voice.bundle.manifest, CONFIG, cuda, Hungry(cuda)).close()
+
+
+@pytest.mark.parametrize(("slots", "piece", "rows"), [(4, 2, 4), (4, 16, 16)])
+def test_new_rows_have_room_for_a_frame_of_all_slots_and_for_a_piece_of_a_prompt(
+    voice: Voice, plans: Plans, slots: int, piece: int, rows: int
+) -> None:
+    about, stack = plans[ROWS_STEPPED].about, voice.bundle.manifest.talker
+    sizes = msgspec.structs.replace(about.sizes, slots=slots, prefill_rows=piece)
+    wants = frame_wants(voice.bundle.manifest, msgspec.structs.replace(about, sizes=sizes))
+    fresh = wants[f"{TALKER_CACHE}.fresh"]
+    assert fresh.nbytes >= 2 * stack.layers * rows * stack.kv_heads * stack.head_dim * 4
+    in_place = frame_wants(voice.bundle.manifest, msgspec.structs.replace(about, attention="in_place"))
+    assert not any("fresh" in name for name in in_place), "they are written where they belong"
 
 
 def test_every_piece_of_a_prompt_is_run_with_its_own_rows(
