@@ -3,6 +3,7 @@ provider, handled as CUDA's would be; what only CUDA itself can show is not show
 
 from __future__ import annotations
 
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper
 
+from engines import runner_ort_cuda
 from engines.errors import BundleError, DeviceError
 from engines.runner import Place
 from engines.runner_ort_cuda import CUDA, OrtDevice, OrtDeviceRunner, cuda_fault
@@ -65,6 +67,40 @@ def test_rows_of_device_memory_are_bound_by_address(graph: Path) -> None:
     assert seen.host.tolist() == [[0, 0], [-1, -1], [0, 0]]
 
 
+def test_memory_of_the_device_is_zeroed_whatever_was_there(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def used(shape: tuple[int, ...], kind: np.dtype[np.generic], memory: str, device: int) -> ort.OrtValue:
+        return ort.OrtValue.ortvalue_from_numpy(np.full(shape, 7, kind), memory, device)
+
+    monkeypatch.setattr(ort.OrtValue, "ortvalue_from_shape_and_type", used)
+    runner = OrtDeviceRunner(graph, STAND_IN)
+    total = runner.allocate((3, 2), np.float32, Place.DEVICE)
+    x, negative = (runner.allocate((3, 2), np.float32, Place.HOST) for _ in range(2))
+    negative.host[:] = 5
+    runner.bind({"x": x, "total": total}, {"negative": negative}).run()
+    assert not negative.host.any()
+
+
+def test_a_device_without_room_says_how_much_was_wanted(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise RuntimeError("Failed to allocate memory for requested buffer")
+
+    runner = OrtDeviceRunner(graph, STAND_IN)
+    monkeypatch.setattr(ort.OrtValue, "ortvalue_from_shape_and_type", full)
+    with pytest.raises(DeviceError, match=r"no room for 6 MB \(Failed to allocate.*\); take fewer slots"):
+        runner.allocate((1000, 1500), np.float32, Place.DEVICE)
+
+
+def test_a_closed_runner_is_gone_with_its_last_binding(graph: Path) -> None:
+    runner = OrtDeviceRunner(graph, STAND_IN)
+    session = weakref.ref(runner._session)
+    total, x = (runner.allocate((1, 2), np.float32, place) for place in (Place.DEVICE, Place.HOST))
+    binding = runner.bind({"x": x, "total": total}, {"next_total": total})
+    runner.close()
+    assert session() is not None, "somebody may still run it"
+    del binding
+    assert session() is None
+
+
 def test_host_memory_is_cleared_and_names_are_checked(graph: Path) -> None:
     runner = OrtDeviceRunner(graph, STAND_IN)
     x = runner.allocate((1, 2), np.float32, Place.HOST)
@@ -79,6 +115,11 @@ def test_a_runtime_without_cuda_says_so() -> None:
     if CUDA.provider in ort.get_available_providers():
         pytest.skip("this onnxruntime has the CUDA provider")
     assert "has no CUDA provider" in (cuda_fault() or "")
+
+
+def test_nothing_is_wrong_with_a_device_that_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner_ort_cuda, "CUDA", STAND_IN)
+    assert cuda_fault() is None
 
 
 def test_a_cuda_provider_that_does_not_start_is_not_taken_for_one(monkeypatch: pytest.MonkeyPatch, graph: Path) -> None:
