@@ -40,6 +40,7 @@ _IN: Final = {language: frozenset(words.split()) for language, words in _SHORT_F
 _ENGLISH_TOO: Final = frozenset((
     "arch", "cap", "card", "cia", "comm", "dep", "dir", "ed", "eng", "env", "ex", "fam", "fr", "gem", "gent", "ing",
     "lic", "max", "me", "min", "mind", "mm", "oct", "od", "on", "pr", "rag", "rod", "sr", "std", "tab", "tel",
+    "zit",
 ))  # fmt: skip
 """English words or short forms: read otherwise only where the language was said."""
 _IN_ANY: Final = frozenset().union(*_IN.values()) - _ENGLISH_TOO
@@ -71,6 +72,6 @@ def goes_on(before: str, language: str) -> bool:
         return True
     forms = _IN_ANY if language == "auto" else _IN.get(language, frozenset())
     word = _LAST_WORD.search(before)
-    if word is None:
+    if word is None or (language == "auto" and word.group().isupper()):  # HR, ABS: initials, in English at least
         return False
     return word.group().lower() in forms or (language in {"german", "auto"} and word.group().endswith(_STREET))

@@ -53,6 +53,7 @@ def test_what_english_uses_otherwise_goes_on_where_the_language_is_said(text: st
         "I am 12.|He is 14.|She is 3.|We left.",
         "Look at me.|Put on the cap.|Go on.|Never mind.|That is it.",
         "We saw Martin Luther King Sr.|He spoke.",
+        "Talk to HR.|They will help.|It has ABS.|We fixed the AV.|It is just a zit.|Leave it.",
     ],
 )
 def test_english_sentences_end(text: str, language: str) -> None:
