@@ -77,10 +77,10 @@ class SharedBlock:
             self.arrays[name] = raw[start : start + want.nbytes].view(want.dtype).reshape(want.shape)
             self.addresses[name] = self._device + start
 
-    def send(self, stream: Stream, size_bytes: int | None = None) -> None:
-        """Bring the host's side (its first bytes) over."""
+    def send(self, stream: Stream) -> None:
+        """Bring the host's side over."""
         if not self._mapped:
-            self._cuda.copy(self._device, self._host, size_bytes or self._size, stream)
+            self._cuda.copy(self._device, self._host, self._size, stream)
 
     def fetch(self, stream: Stream, size_bytes: int | None = None) -> None:
         """Bring the device's side (its first bytes) back."""

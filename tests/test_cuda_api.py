@@ -125,8 +125,7 @@ def test_a_recording_is_its_threads_own_affair(driver: Driver) -> None:
     cuda = CudaApi()
     stream = cuda.stream(urgent=True)
     cuda.begin_recording(stream)
-    mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-    assert driver.called("cuStreamBeginCapture") == [(stream, mode)]
+    assert driver.called("cuStreamBeginCapture") == [(stream, 1)], "thread-local"
 
 
 def test_every_thread_enters_the_devices_context_once(driver: Driver) -> None:
@@ -250,6 +249,7 @@ def test_memory_is_zeroed_and_what_is_brought_over_is_there_when_it_is_said(driv
     cuda = CudaApi()
     address = cuda.allocate(100)
     [set_up] = driver.calls[-1][1]
+    assert driver.called("cuStreamCreateWithPriority") == [(1, 0)], "not before another voice, which may be speaking"
     assert driver.calls[-2:] == [
         ("cuMemsetD8Async", (address, 0, 100, set_up)), ("cuStreamSynchronize", (set_up,)),
     ]  # fmt: skip

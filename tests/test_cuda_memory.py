@@ -32,3 +32,12 @@ def test_a_shared_block_is_copied_only_where_it_must(integrated: bool) -> None:
     block.fetch(stream)
     assert block.arrays["b"][1, 1] == (8 if integrated else 7)
     assert len(cuda.called("copy")) == (0 if integrated else 2)
+
+
+def test_no_more_is_brought_back_than_was_asked_for() -> None:
+    """The codec has room for all slots' largest blocks, of which a run mostly fills a part."""
+    cuda = FakeCuda()
+    block, stream = SharedBlock(cuda, {"a": Want((300,), np.float32)}), cuda.stream(urgent=False)
+    block.fetch(stream, 8)
+    block.fetch(stream)
+    assert [call.about[2] for call in cuda.called("copy")] == [8, 5 * ALIGNMENT]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -104,14 +105,22 @@ def test_every_piece_of_a_prompt_is_run_with_its_own_rows(
             ran.append(shapes[FrameInputs.CODEC_ROWS][1])
         run(self, addresses, shapes)
 
+    resize, resized = FakeContext.resize, list[int]()
+
+    def noting_sizes(self: FakeContext, sizes: Mapping[str, int]) -> None:
+        resized.append(sizes["S"])
+        resize(self, sizes)
+
     monkeypatch.setattr(FakeContext, "_run", noting)
     cuda, pieces = FakeCuda(), [(0, 2), (1, 1), (0, 2), (1, 3), (0, 1)]
     stages = open_tensorrt(plans[ROWS_STEPPED], voice.bundle.manifest, CONFIG, cuda, FakeLoader(cuda))
+    monkeypatch.setattr(FakeContext, "resize", noting_sizes)
     ran.clear()
     for slot, count in pieces:
         rows = np.zeros((count, voice.bundle.manifest.talker.hidden), np.float32)
         stages.talker.prefill(slot, rows, rows, last=False)
     assert ran == [count for _, count in pieces]
+    assert resized == [2, 3, 1], "TensorRT works out a new size at length; a slot's next piece is mostly as long"
     assert [stages.talker.length(slot) for slot in range(2)] == [5, 4]
     stages.close()
 
