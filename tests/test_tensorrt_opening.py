@@ -25,7 +25,7 @@ from engines.tensorrt_stages import NO_GRAPH, open_tensorrt
 from export.attention_tensorrt import AttentionForm
 from export.tensorrt import FrameShape
 from tests.fake_cuda import FakeCuda
-from tests.fake_tensorrt import FakeContext, FakeEngine, FakeLoader
+from tests.fake_tensorrt import SCRATCH_BYTES, FakeContext, FakeEngine, FakeLoader
 from tests.tensorrt_rig import (
     CONFIG,
     PIECE,
@@ -75,11 +75,12 @@ def test_the_memory_that_engines_share_is_enough_for_each(voice: Voice, plans: P
     class Hungry(FakeLoader):
         def load(self, plan: Plan, graph: PlanGraph) -> FakeEngine:
             engine = super().load(plan, graph)
-            engine.scratch_bytes *= 3 if graph.role == hungriest else 1
+            engine.scratch_bytes *= 33 if graph.role == hungriest else 1
             return engine
 
     cuda = FakeCuda()
     open_tensorrt(plans[ROWS_STEPPED], voice.bundle.manifest, CONFIG, cuda, Hungry(cuda)).close()
+    assert cuda.allocated.count(33 * SCRATCH_BYTES) == 1, "the codec's is not shared: it runs beside the talker's"
 
 
 @pytest.mark.parametrize(("slots", "piece", "rows"), [(4, 2, 4), (4, 16, 16)])
