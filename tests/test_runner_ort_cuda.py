@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import weakref
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import onnx
@@ -14,8 +15,9 @@ from onnx import TensorProto, helper
 
 from engines import runner_ort_cuda
 from engines.errors import BundleError, DeviceError
-from engines.runner import Place
-from engines.runner_ort_cuda import CUDA, OrtDevice, OrtDeviceRunner, cuda_fault
+from engines.runner import Place, Tensor
+from engines.runner_ort import host_tensor
+from engines.runner_ort_cuda import CUDA, OrtDevice, OrtDeviceBinding, OrtDeviceRunner, cuda_fault
 
 STAND_IN = OrtDevice("CPUExecutionProvider", "cpu")
 
@@ -67,8 +69,37 @@ def test_rows_of_device_memory_are_bound_by_address(graph: Path) -> None:
     assert seen.host.tolist() == [[0, 0], [-1, -1], [0, 0]]
 
 
+def test_only_the_hosts_inputs_are_bound_again_and_each_tensor_where_it_lives() -> None:
+    bound = list[tuple[str, str, int, int]]()
+
+    class Session:
+        """Notes what is bound."""
+
+        def io_binding(self) -> Session:
+            return self
+
+        def bind_input(self, name: str, memory: str, device: int, _kind: object, _shape: object, address: int) -> None:
+            bound.append((name, memory, device, address))
+
+        bind_output = bind_input
+
+        def run_with_iobinding(self, _binding: object) -> None:
+            bound.append(("run", "", 0, 0))
+
+    there, out = (Tensor((1,), np.dtype(np.float32), address, None, None) for address in (8, 16))
+    here = host_tensor((1,), np.float32)
+    inputs, outputs = {"total": there, "x": here}, {"next_total": out, "negative": here}
+    binding = OrtDeviceBinding(cast("ort.InferenceSession", Session()), CUDA, inputs, outputs)
+    once = [("total", "cuda", 0, 8), ("next_total", "cuda", 0, 16), ("negative", "cpu", 0, here.address)]
+    assert bound == once
+    binding.run()
+    binding.run()
+    assert bound[3:] == [("x", "cpu", 0, here.address), ("run", "", 0, 0)] * 2
+
+
 def test_memory_of_the_device_is_zeroed_whatever_was_there(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def used(shape: tuple[int, ...], kind: np.dtype[np.generic], memory: str, device: int) -> ort.OrtValue:
+        assert device == 0, "the one that the provider's options name"
         return ort.OrtValue.ortvalue_from_numpy(np.full(shape, 7, kind), memory, device)
 
     monkeypatch.setattr(ort.OrtValue, "ortvalue_from_shape_and_type", used)
