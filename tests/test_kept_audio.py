@@ -29,6 +29,7 @@ class Stream(FakeStream):
         if self.broken:
             raise OSError(-9988, "Stream closed")
         self.starts += 1
+        self.stopped = False
 
 
 @dataclass
@@ -66,10 +67,15 @@ def sound(audio: KeptAudio, frames: int, rate_hz: int = 24000, *, cut: bool = Fa
 
 
 def test_one_stream_for_several_sounds() -> None:
-    audio = KeptAudio(lambda: system)
-    system = System()
+    def opener() -> System:
+        systems.append(system)
+        return system
+
+    systems, system = list[System](), System()
+    audio = KeptAudio(opener)
     for frames in (3, 5, 2):
         sound(audio, frames)
+        assert system.opened[0].stopped, "or what it still holds is cut off"
     [stream] = system.opened
     assert (stream.starts, stream.closed, len(system.asked)) == (2, False, 1)
     played = stream.samples
@@ -83,6 +89,7 @@ def test_one_stream_for_several_sounds() -> None:
     sound(audio, 1)
     assert len(system.opened) == 2
     assert len(system.asked) == 1, "what it can do is remembered"
+    assert len(systems) == 1, "PortAudio is opened once"
 
 
 def test_what_was_cut_is_not_kept() -> None:

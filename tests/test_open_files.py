@@ -34,6 +34,7 @@ class Limits:
     ("soft", "hard", "then"),
     [
         (1024, 4096, 2544),
+        (1024, 2544, 2544),
         (1024, UNLIMITED, 2544),
         (4096, 4096, 4096),
         (UNLIMITED, UNLIMITED, UNLIMITED),

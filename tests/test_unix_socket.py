@@ -143,6 +143,8 @@ def test_a_directory_of_somebody_else_is_refused_and_one_of_the_systems_taken(
 ) -> None:
     """Whoever owns it could put another socket there."""
     socket_file.clear(Path("/speakd-test.sock"))
+    socket_file.clear(tmp_path / "run" / "speakd" / "speakd.sock")
+    assert (tmp_path / "run" / "speakd").is_dir()
     if os.getuid() == 0:
         os.chown(tmp_path, 12345, -1)
     monkeypatch.setattr(os, "getuid", lambda: 54321)
