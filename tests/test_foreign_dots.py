@@ -40,7 +40,12 @@ def test_no_sentence_ends_at_a_short_form_or_an_ordinal(language: str, text: str
 
 
 @pytest.mark.parametrize(
-    "text", ["Das sagt Fr. M\u00fcller od. Herr Meier, max. Montag.", "Das sind ca. 5 Std. Fahrt oder min. 5."]
+    "text",
+    [
+        "Das sagt Fr. M\u00fcller od. Herr Meier, max. Montag.",
+        "Das sind ca. 5 Std. Fahrt oder min. 5.",
+        "DAS SAGT HR. MEIER.",
+    ],
 )
 def test_what_english_uses_otherwise_goes_on_where_the_language_is_said(text: str) -> None:
     assert sentences(text, "german") == [text]
