@@ -29,6 +29,7 @@ from app.messages import (
     Ready,
     SamplingWishes,
     Text,
+    TextAck,
     parse_client,
     parse_server,
     print_message,
@@ -38,7 +39,7 @@ from app.session import SessionReport
 from app.sink import Sink
 from app.small_websocket import SmallWebSocket
 from app.socket_path import client_paths
-from app.text_room import Relay
+from app.text_room import CROSSED, Relay
 from app.wishes import Wishes
 from engines.contract import End, Layout, Pace
 from engines.errors import SpeechError
@@ -120,10 +121,11 @@ class RemoteSession:
         self._cancelled = False
         ready = parse_server(socket.greeting)
         assert isinstance(ready, Ready)  # `find_daemon` has seen to it
-        self._relay = Relay(ready.limits.text_characters)
-        self._piece = ready.limits.message_bytes // _SHARE
+        self._relay = Relay(ready.limits.text_characters, ready.limits.message_bytes // _SHARE)
         self._over = asyncio.Event()
-        """No context is open, since the last has ended."""
+        """The last context has ended."""
+        self._telling = asyncio.Lock()
+        """What goes into one context is not torn by what begins the next."""
 
     async def run(self, texts: AsyncIterator[str]) -> SessionReport:
         """Speak everything that comes. Raises what went wrong; the sink is then aborted."""
@@ -152,7 +154,8 @@ class RemoteSession:
             self._work.cancel()
 
     async def _speak(self, texts: AsyncIterator[str]) -> None:
-        await self._begin()
+        self._relay.begin()
+        await self._start_context()
         writing = asyncio.ensure_future(self._write(texts))
         listening = asyncio.ensure_future(self._listen())
         try:
@@ -167,9 +170,7 @@ class RemoteSession:
             await asyncio.gather(writing, listening, return_exceptions=True)
         await self._sink.finish()
 
-    async def _begin(self) -> None:
-        self._relay.begin()
-        self._over.clear()
+    async def _start_context(self) -> None:
         await self._say(_start(self._wishes, self._seed, self._pace))
 
     async def _say(self, message: AnyClientMessage) -> None:
@@ -179,25 +180,37 @@ class RemoteSession:
         async for text in texts:
             if self._began is None:
                 self._began = time.monotonic()
-            for start in range(0, len(text), self._piece):
-                await self._tell(text[start : start + self._piece])
-        self._relay.written = True
-        if self._relay.open:
-            await self._say(EndOfText(context=_CONTEXT))
+            await self._tell(text)
+        async with self._telling:
+            self._relay.written = True
+            if self._relay.open:
+                await self._say(EndOfText(context=_CONTEXT))
 
     async def _tell(self, text: str) -> None:
         """Put text into the context, and into others behind it."""
         while text:
             if self._relay.ending:
+                self._over.clear()
                 await self._over.wait()
-            if not self._relay.open:
-                await self._begin()
-            piece, text, full = self._relay.put(text)
-            if piece:
-                await self._say(Text(context=_CONTEXT, text=piece))
-            if full:
-                await self._say(EndOfText(context=_CONTEXT))
-                await self._over.wait()
+            async with self._telling:
+                if not self._relay.open:
+                    self._relay.begin()
+                    await self._start_context()
+                piece, text, full = self._relay.put(text)
+                if piece:
+                    await self._say(Text(context=_CONTEXT, text=piece, sequence=0))
+                if full:
+                    await self._say(EndOfText(context=_CONTEXT))
+
+    async def _tell_again(self) -> None:
+        """What crossed the end of a context, into another."""
+        async with self._telling:
+            if again := self._relay.again():
+                await self._start_context()
+                for piece in again:
+                    await self._say(Text(context=_CONTEXT, text=piece, sequence=0))
+                if self._relay.written:
+                    await self._say(EndOfText(context=_CONTEXT))
 
     async def _listen(self) -> None:
         """Sound to the sink, until the last word."""
@@ -216,13 +229,16 @@ class RemoteSession:
                 started = True
             elif isinstance(event, Error) and event.code == "idle":
                 self._relay.ending = True
-            elif isinstance(event, Error):
+            elif isinstance(event, Error) and event.code not in CROSSED:
                 failed = event
+            elif isinstance(event, TextAck):
+                self._relay.taken()
             elif isinstance(event, ContextDone):
                 self._account(event)
-                if failed is not None or self._relay.done():
+                if failed is not None or self._relay.done(event.frames):
                     break
                 started = False
+                await self._tell_again()
                 self._over.set()
             if failed is not None and not started:
                 break

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from app.text_room import Relay
 
 _PIECE = 4096
-"""Characters of one message, while its bound is not known: a sixteenth of that, for a character may take 12 bytes."""
+"""Characters of one message, or a sixteenth of its bound where that is less: a character may take 12 bytes."""
 _READ_BYTES = 65536
 _INTERRUPTED = 128 + 15
 """Exit code: somebody with `--now` wanted to be heard."""
@@ -79,7 +79,6 @@ class _Conversation:
 
     def __init__(self, talk: Talk, wishes: quick_options.QuickWishes, voice: dict[str, str]) -> None:
         self._talk, self._wishes, self._voice = talk, wishes, voice
-        self._piece = _PIECE
         self._relay: Relay | None = None
         """Of standard input, once the daemon has said what a context takes."""
         self._to_read = False
@@ -98,6 +97,8 @@ class _Conversation:
             self._talk.send(self._opening())
             while (code := self._read_and_listen() if self._to_read else self._listen()) is None:
                 pass
+            if not code and self._relay is not None and self._relay.unreadable:
+                raise Failed(self._relay.unreadable)
             return code
         except (Unable, ImportError, KeyError, ValueError):
             if self._heard:
@@ -123,8 +124,8 @@ class _Conversation:
     def _text(self, text: str) -> bytes:
         from _json import encode_basestring_ascii as quoted
 
-        pieces = (text[start : start + self._piece] for start in range(0, len(text), self._piece))
-        return b"".join(frame("text", f',"text":{quoted(piece)}') for piece in pieces)
+        pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
+        return b"".join(frame("text", f',"text":{quoted(piece)},"sequence":0') for piece in pieces)
 
     def _listen(self) -> int | None:
         """Take what the daemon says; the exit code once all is said."""
@@ -142,23 +143,34 @@ class _Conversation:
             elif kind == "ready" and not self._wishes.words:
                 from app.text_room import Relay
 
-                self._piece = event["limits"]["message_bytes"] // 16
-                self._relay = Relay(event["limits"]["text_characters"])
+                limits = event["limits"]
+                self._relay = Relay(limits["text_characters"], min(limits["message_bytes"] // 16, _PIECE))
                 self._relay.begin()
-            elif kind == "error":
+            elif kind == "error" and event["code"] not in ("context_ended", "unknown_context"):
                 self._fail(event)
-            elif kind == "context.done":
-                self._speaking = False
-                if event["outcome"] == "cancelled":
-                    self._cancelled = True
-                    self._talk.ask()  # a daemon that ends will not answer, one where somebody is more urgent will
-                elif self._error:
-                    raise Failed(self._error)
-                elif not (event["frames"] or self._heard):
-                    raise Unable
-                elif self._relay is None or self._relay.done():
-                    return 0
+            elif kind == "text.ack" and self._relay is not None:
+                self._relay.taken()
+            elif kind == "context.done" and (code := self._done(event)) is not None:
+                return code
         return self._listen() if self._cancelled else None
+
+    def _done(self, event: dict[str, Any]) -> int | None:
+        """A context is over; the exit code if it was the last one."""
+        self._speaking = False
+        if event["outcome"] == "cancelled":
+            self._cancelled = True
+            self._talk.ask()  # a daemon that ends will not answer, one where somebody is more urgent will
+            return None
+        if self._error:
+            raise Failed(self._error)
+        if not (event["frames"] or self._heard):
+            raise Unable
+        if self._relay is None or self._relay.done(event["frames"]):
+            return 0
+        if again := self._relay.again():
+            end = frame("end") if self._relay.written else b""
+            self._talk.send(self._opening() + b"".join(map(self._text, again)) + end)
+        return None
 
     def _fail(self, event: dict[str, Any]) -> None:
         """The daemon says that something is wrong; of a context that was refused it says nothing else."""
@@ -168,7 +180,7 @@ class _Conversation:
         if not self._heard:
             raise Unable
         self._error = self._error or str(event["message"])
-        if not self._speaking and event["code"] != "unknown_context":  # that is text which crossed the end of one
+        if not self._speaking:
             raise Failed(self._error)
 
     def _read_and_listen(self) -> int | None:

@@ -30,6 +30,7 @@ from app.session import SpeechSession, all_codes
 from app.sink import Sink
 from app.socket_path import client_paths
 from app.speaker import SpeakerSink
+from app.text_room import NOTHING_TO_READ
 from app.text_source import from_descriptor, from_words
 from app.wishes import Wishes
 from engines.contract import End, Pace, SpeechRequest
@@ -103,7 +104,7 @@ class _Run:
             print_stats(report, sink, self._info, self._seed, stream)
         if self._written and report.outcome is End.END and not report.frames:
             known = ", ".join(self._info.languages) or "auto"
-            raise SpeechError(f"there is nothing in this text that this voice can read; it speaks {known}")
+            raise SpeechError(f"{NOTHING_TO_READ}; it speaks {known}")
         return 128 + self._signal if self._signal else 0
 
     async def _noticed(self, texts: AsyncIterator[str]) -> AsyncIterator[str]:

@@ -28,17 +28,48 @@ def test_cut(text: str, room: int, place: int | None) -> None:
 
 
 def test_a_full_context_hands_the_text_on_and_one_that_was_left_alone_too() -> None:
-    relay = Relay(20)
+    relay = Relay(20, 100)
     relay.begin()
     assert relay.put("One. Two.") == ("One. Two.", "", False)
     assert relay.put("Three. Four. Five.") == ("Three. ", "Four. Five.", True)
+    relay.taken()
+    relay.taken()
     assert relay.ending
-    assert not relay.done()
+    assert not relay.done(1)
     assert not relay.open
+    assert not relay.again()
     relay.begin()
     assert relay.put("Four. Five.") == ("Four. Five.", "", False)
+    relay.taken()
     relay.ending = True
-    assert not relay.done()
+    assert not relay.done(1)
     relay.begin()
     relay.written = True
-    assert relay.done()
+    assert relay.done(1)
+
+
+def test_what_a_context_did_not_take_begins_the_next() -> None:
+    relay = Relay(20, 4)
+    relay.begin()
+    rest, put = "One. Two.", []
+    while rest:
+        piece, rest, _ = relay.put(rest)
+        put.append(piece)
+    assert put == ["One.", " Two", "."]
+    relay.taken()
+    relay.ending = relay.written = True
+    assert not relay.done(1), "though all was written"
+    assert relay.again() == [" Two", "."]
+    assert relay.open
+    relay.taken()
+    relay.taken()
+    assert relay.done(1)
+
+
+@pytest.mark.parametrize(("text", "frames", "told"), [("One.", 0, True), ("One.", 1, False), ("...", 0, False)])
+def test_words_of_which_nothing_came_are_told(text: str, frames: int, told: bool) -> None:
+    relay = Relay(20, 4)
+    relay.begin()
+    relay.put(text)
+    relay.done(frames)
+    assert bool(relay.unreadable) is told
