@@ -22,8 +22,18 @@ _NARROW: Final = 48
 """The same where more speaks for it: the next line begins with a capital or a number, or the last line ended too."""
 _KEPT: Final = 64
 """Characters of a line that are remembered."""
+_NARROWEST_UNSPACED: Final = 32
+"""Columns of Chinese or Japanese, where each line is filled to its last character; verses are shorter."""
 _QUOTED: Final = re.compile(r"(?:> ?)*")
-_WORD: Final = re.compile(r"\S*")
+_UNSPACED: Final = "\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+"""Chinese and Japanese characters."""
+_WIDE_MARKS: Final = "\u3001-\u301f\uff01-\uff60"
+_BEGINS_UNSPACED: Final = re.compile(rf"[\u201c\u300c\u300e\u300a\uff08]?[{_UNSPACED}]")
+_ENDS_UNSPACED: Final = re.compile(
+    rf"(?:[{_UNSPACED}]|[{_WIDE_MARKS}{_UNSPACED}]\d+|[\u3001\uff0c\uff1b]"
+    r"|(?<![\u3002\uff01\uff1f\u2026])[\u201d\u300d\u300f\u300b\uff09])\Z"
+)
+_WORD: Final = re.compile(rf"{_BEGINS_UNSPACED.pattern}|\S*")
 _NO_LINE_OF_WORDS: Final = re.compile(r"#|```|~~~|\|")
 """A heading ends anyhow, and no comma may follow a fence."""
 LIST_MARK: Final = r"[-*+\u2022\u2013\u2014]|#{1,6}|\d{1,3}[.)]"
@@ -34,7 +44,9 @@ _HYPHENED: Final = re.compile(r"[^\W\d_]-\Z")
 _NUMBER_GOES_ON: Final = re.compile(r"\s\S*\d\Z")
 """A telephone number may be cut at a break; a line of one number is an item."""
 _HANGUL: Final = re.compile("[\uac00-\ud7a3]")
-"""Korean has spaces between its words; of a script without them no line is known to be full."""
+"""Korean has spaces between its words."""
+_WIDE: Final = re.compile(rf"[\uac00-\ud7a3{_WIDE_MARKS}{_UNSPACED}]")
+"""What takes the place of two letters."""
 _OPEN_ENDS: Final = frozenset(",;:")
 _MAILED: Final = re.compile(r"@[\w.-]+>\Z")
 _SPOKEN_SIGNS: Final = frozenset("%\u00b0\u20ac\u00a3\u00a2\u00b2\u00b3\u2032\u2033")
@@ -103,6 +115,8 @@ class Lines:
             return [*self._closed(place), (place, place, "\n")]
         if _LISTED.match(word) or not word or (next_depth and not depth):
             return self._closed(place)
+        if self._is_full() and (_BEGINS_UNSPACED.match(word) or word[:1].isdigit()):
+            return [(place, begins, "")]
         changes = []
         if self._may_end():
             self._ended = self._ends_before(word)
@@ -113,7 +127,7 @@ class Lines:
 
     def _matters(self) -> bool:
         """Whether the next word decides about the line's break."""
-        return self._line.startswith(">") or bool(self._closed(0)) or self._may_end()
+        return self._line.startswith(">") or bool(self._closed(0)) or self._may_end() or self._is_full()
 
     def _closed(self, place: int) -> list[tuple[int, int, str]]:
         """The full stop at `place`, where the line's end is the end of its utterance."""
@@ -130,6 +144,10 @@ class Lines:
             and not self._wrapped
             and not _NO_LINE_OF_WORDS.match(words)
         )
+
+    def _is_full(self) -> bool:
+        """Whether the line is one of a script without spaces that was wrapped."""
+        return bool(_ENDS_UNSPACED.search(self._line)) and _columns(self._line) >= _NARROWEST_UNSPACED
 
     def _ends_before(self, word: str) -> bool:
         first = word.lstrip(_OPENERS)[:1]
@@ -149,8 +167,8 @@ def _end(pattern: re.Pattern[str], text: str, place: int) -> int:
 
 
 def _columns(text: str) -> int:
-    """How wide a text is: a Korean syllable takes the place of two letters."""
-    return len(text) + len(_HANGUL.findall(text))
+    """How wide a text is."""
+    return len(text) + len(_WIDE.findall(text))
 
 
 def _depth(line: str) -> int:

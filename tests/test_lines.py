@@ -39,6 +39,8 @@ WRITING = st.lists(
             "===",
             "|",
             "w" * 30,
+            "\u65e5",
+            "\u3042" * 16,
         ]
     ),
     max_size=30,
@@ -88,6 +90,14 @@ def read(*pieces: str, closes: bool = False) -> SpannedText:
         ("\u4f60\u597d\n\u4f60", "\u4f60\u597d\n\u4f60"),
         ("사과\n바나나 2개\n딸기", "사과,\n바나나 2개,\n딸기"),
         ("오늘 회의에서는 새로운\n제품의 출시 일정을", "오늘 회의에서는 새로운\n제품의 출시 일정을"),
+        (16 * "\u65e5" + "\n\u672c", 16 * "\u65e5" + "\u672c"),
+        (15 * "\u3042" + "\u3001\n\u300c\u6211", 15 * "\u3042" + "\u3001\u300c\u6211"),
+        (16 * "\u65e5" + "\n12\u672c", 16 * "\u65e5" + "12\u672c"),
+        (16 * "\u65e5" + "12\n\u672c", 16 * "\u65e5" + "12\u672c"),
+        (15 * "\u65e5" + "\n\u672c", 15 * "\u65e5" + "\n\u672c"),
+        (16 * "\u65e5" + "\u3002\n\u672c", 16 * "\u65e5" + "\u3002\n\u672c"),
+        (16 * "\u65e5" + "\nspeakd", 16 * "\u65e5" + "\nspeakd"),
+        ("> " + 16 * "\u65e5" + "\n> \u672c", "> " + 16 * "\u65e5" + "\u672c"),
         (PROSE, PROSE),
         (
             "> this was written by somebody whose program wraps\n> quoted lines. It\n> goes on.\nMy answer.",
