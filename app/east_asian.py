@@ -15,6 +15,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from app.chinese import RULES
 from app.spans import SpannedText
 
 if TYPE_CHECKING:
@@ -88,7 +89,9 @@ def _joined(written: str, start: int, end: int, spoken: str) -> str:
 def _rewritten(text: SpannedText, language: str) -> SpannedText:
     """Text as the grammars know numbers."""
     text = text.sub(_WIDE_THOUSANDS, "").sub(_WIDE_SIGN, lambda found: found.group().translate(_WIDE))
-    text = text.sub(_THOUSANDS, "").sub(_IN_NAME, " ").sub(_LEADING_ZERO, "")
+    text = text.sub(_THOUSANDS, "").sub(_LEADING_ZERO, "")
     if language == "japanese":
-        return text.sub(_CELSIUS, "\u5ea6").sub(_PERCENT_TO, "\u304b\u3089")
-    return text.sub(_LISTED, "\u3001").sub(_SECOND_OF_MONTH, "\u4e8c")
+        return text.sub(_IN_NAME, " ").sub(_CELSIUS, "\u5ea6").sub(_PERCENT_TO, "\u304b\u3089")
+    for pattern, replacement in RULES:
+        text = text.sub(pattern, replacement)
+    return text.sub(_IN_NAME, " ").sub(_LISTED, "\u3001").sub(_SECOND_OF_MONTH, "\u4e8c")
