@@ -34,7 +34,7 @@ def _range(found: Match) -> str | None:
     low, high = found["low"], found["high"]
     if numbers.is_year(low) and len(high) == 2:
         return f"{numbers.year(low)} {between(found)} {numbers.cardinal(high)}"
-    if len(low) > 3 and len(high) < len(low) and int(low[-len(high) :]) >= int(high) and "." not in low + high:
+    if "." not in low + high and len(low) > 3 and len(high) < len(low) and int(low[-len(high) :]) >= int(high):
         return f"{numbers.plain(low)} {numbers.plain(high)}"  # part two of a standard
     return f"{numbers.plain(low)} {between(found)} {numbers.plain(high)}"
 

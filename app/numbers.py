@@ -55,7 +55,7 @@ def year(number: str) -> str:
 
 def is_year(number: str) -> bool:
     """Four digits that people read in pairs."""
-    return len(number) == 4 and "1100" <= number < "2100"
+    return len(number) == 4 and number.isdecimal() and "1100" <= number < "2100"
 
 
 def decimal(number: str) -> str:

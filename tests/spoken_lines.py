@@ -34,6 +34,15 @@ LINES: Final[dict[str, dict[str, str]]] = {
         "Wake me at 2 in the morning.": "Wake me at two in the morning.",
         "All 5 in high school said so.": "All five in high school said so.",
         "Only 2 in deep water can swim.": "Only two in deep water can swim.",
+        'a 15.6" screen, 12.5-17" wide': "a fifteen point six inch screen, twelve point five to seventeen inches wide",
+    },
+    "ranges that begin with a decimal": {
+        "Set it to 37.5-38 degrees.": "Set it to thirty seven point five to thirty eight degrees.",
+        "Between 19.5-21 it stops.": "Between nineteen point five and twenty one it stops.",
+        "It rose by 100.5-101.": "It rose by one hundred point five to one hundred one.",
+        "In 1234.5-6.7 nobody counts.": (
+            "In one thousand two hundred thirty four point five to six point seven nobody counts."
+        ),
     },
     "dates in lower case": {
         "remind me on 3 june": "remind me on the third of June",
