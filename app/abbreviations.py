@@ -137,6 +137,10 @@ MONTHS: Final = {
     "nov": "November",
     "dec": "December",
 }
+MONTH_NAMES: Final = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
 TIME_ZONES: Final = frozenset({
     "EST", "EDT", "CST", "CDT", "MST", "MDT", "PST", "PDT", "GMT", "UTC", "CET", "CEST", "BST", "JST", "ET", "PT", "CT",
 })  # fmt: skip

@@ -10,15 +10,10 @@ import re
 from typing import Final
 
 from app import numbers
-from app.abbreviations import DAYS, MONTHS
+from app.abbreviations import DAYS, MONTH_NAMES, MONTHS
 from app.rules import Match, Rule, alternatives, last_dot
 
-_NAMES: Final = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-)  # fmt: skip
-MONTH_NAMES: Final = frozenset(name.lower() for name in _NAMES)
-_LONG: Final = {name.lower(): name for name in _NAMES} | MONTHS
+_LONG: Final = {name.lower(): name for name in MONTH_NAMES} | MONTHS
 _ALSO_WORDS: Final = frozenset({"may", "march", "mar"})
 """In lower case these are months only where the words around leave no doubt (`_LOWER_CASE`)."""
 _ANY_MONTH: Final = alternatives(
@@ -62,7 +57,7 @@ _WEEKDAY: Final = rf"\b(?<![Tt]he )(?P<weekday>{_ANY_DAY})\.?(?=,? (?:{_ANY_MONT
 
 def _named(month: int, day: str, year: str | None) -> str:
     tail = f", {numbers.year(year)}" if year else ""
-    return f"{_NAMES[month - 1]} {numbers.ordinal(str(int(day)))}{tail}"
+    return f"{MONTH_NAMES[month - 1]} {numbers.ordinal(str(int(day)))}{tail}"
 
 
 def _iso(found: Match) -> str | None:
@@ -81,7 +76,7 @@ def _slashed(found: Match) -> str | None:
     if 1 <= first <= 12 and 1 <= second <= 31:
         return _named(first, found["second"], year)
     if 1 <= second <= 12 and 1 <= first <= 31:
-        return f"the {numbers.ordinal(str(first))} of {_NAMES[second - 1]}, {numbers.year(year)}"
+        return f"the {numbers.ordinal(str(first))} of {MONTH_NAMES[second - 1]}, {numbers.year(year)}"
     return None
 
 

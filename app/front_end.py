@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from app.hygiene import Cleaner
 from app.lines import Lines
@@ -20,11 +20,9 @@ from app.reading import Reading
 from app.segmenter import Segment, SegmentBounds, Segmenter
 from app.text_piece import TextPiece
 from app.tokenizer import TextTokenizer
+from app.word_pieces import WordPieces
 from engines.errors import BundleError
 from engines.voice_files import front_end_info
-
-if TYPE_CHECKING:
-    from app.word_pieces import WordPieces
 
 __all__ = ["PHONE_BOUNDS", "TEXT_BOUNDS", "UNTOUCHED_BOUNDS", "Pronouncer", "TextFrontEnd", "TextPiece"]
 
@@ -69,11 +67,7 @@ class TextFrontEnd:
         if bounds is None:
             bounds = PHONE_BOUNDS if pronouncer else TEXT_BOUNDS if normalize else UNTOUCHED_BOUNDS
         self._reading = Reading(language=language, normalize=normalize, for_lexicon=pronouncer is not None)
-        self._words: WordPieces | None = None
-        if words:
-            from app.word_pieces import WordPieces
-
-            self._words = WordPieces(self._symbols, self._reading)
+        self._words = WordPieces(self._symbols, self._reading) if words else None
         self._cleaner = Cleaner(tokenizer.control_strings)
         self._lines = Lines(closes=pronouncer is not None) if normalize else None
         written_in = "english" if pronouncer else language.lower()
@@ -148,15 +142,13 @@ class TextFrontEnd:
         return self._tokenizer.instruct_ids(cleaned.text)
 
     def _speak(self, segments: list[Segment]) -> list[TextPiece]:
-        make = self._piece if self._words is None else self._last_piece
-        return [piece for segment in segments if (piece := make(segment)) is not None]
+        return [piece for segment in segments if (piece := self._last_piece(segment)) is not None]
 
     def _last_piece(self, segment: Segment) -> TextPiece | None:
-        return self._words.close(segment.words, torn=segment.torn) if self._words is not None else None
-
-    def _piece(self, segment: Segment) -> TextPiece | None:
-        """One segment is one piece; None where there is nothing to say."""
+        """The whole segment, or what of it was not given yet; None where there is nothing to say."""
         words = segment.words
+        if self._words is not None:
+            return self._words.close(words, torn=segment.torn)
         spoken = self._reading.read(words, self._reading.language_of(words.text), torn=segment.torn).text
         symbols, ids = self._symbols(spoken, whole=True)
         return TextPiece(ids=ids, ends_segment=True, text=symbols, span=words.span()) if ids else None

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.abbreviations import TIME_ZONES, ends_sentence
+from app.certain import certain_length
 from app.foreign_dots import goes_on
 from app.lines import LIST_MARK
 from app.spans import SpannedText
-from app.word_pieces import certain_length
 
 _ADDRESS: Final = 1000
 """Longest web address that is kept in one piece; its path is hardly spoken, so it weighs `_ADDRESS_WEIGHT` in all."""

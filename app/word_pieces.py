@@ -3,23 +3,18 @@
 Purpose: a voice that reads one token per frame can begin with the first words of a sentence. Only words are given that
 neither normalisation nor tokenisation would change with what follows: joined, the ids of a segment's pieces are the ids
 of the whole segment.
-What it remembers: the text and ids of the open segment.
-Knows: where a rule of normalisation cannot reach across. Does not know: where segments end.
+Knows: what was given out of the open segment. Does not know: which words are certain (`certain`), where segments end.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final
 
-from app.abbreviations import DAYS, MONTHS
-from app.dates import MONTH_NAMES
+from app.certain import certain_length
 from app.lengths import open_quotations
-from app.measures import DIMENSIONS, UNITS
 from app.reading import Reading
 from app.spans import SpannedText
-from app.telephone import CODE_WORDS
 from app.text_piece import TextPiece
 
 Symbols = Callable[..., tuple[str, tuple[int, ...]]]
@@ -27,58 +22,6 @@ Symbols = Callable[..., tuple[str, tuple[int, ...]]]
 
 _ENOUGH_TO_GUESS: Final = 32
 """Characters of a segment that show its language; before them nothing is given out."""
-_BETWEEN_WORDS: Final = re.compile(r"(?<!\S)('?[a-z][a-z']*)[,;:]?(\s)(?=('?[a-z][a-z']*)[,;:]?\s)")
-"""A space between two plain words, the second of which is complete."""
-_REACHING: Final = frozenset(
-    {
-        "of",
-        "a",
-        "an",
-        "the",
-        "to",
-        "by",
-        "all",
-        "x",
-        "sq",
-        "thousand",
-        "million",
-        "billion",
-        "trillion",
-        *MONTH_NAMES,
-        *MONTHS,
-        *DAYS,
-        *DIMENSIONS,
-        *CODE_WORDS,
-    }
-    | {unit.lower() for unit in UNITS}
-)
-"""Plain words that a rule may take together with a neighbour."""
-_CLOSING: Final = {"]": "[", ">": "<", ")": "(", "}": "{"}
-_BRACKET: Final = re.compile(r"[][<>(){}]")
-
-
-def certain_length(text: str) -> int:
-    """How many characters of an open segment stay as they are read, whatever follows; 0 for none."""
-    best = come = 0
-    open_brackets = dict.fromkeys(_CLOSING.values(), 0)
-    for found in _BETWEEN_WORDS.finditer(text):
-        place = found.start(2)
-        _count_open(open_brackets, text[come:place])
-        come = place
-        if found.group(1) in _REACHING or found.group(3) in _REACHING:
-            continue
-        if not any(open_brackets.values()):
-            best = place
-    return best
-
-
-def _count_open(open_brackets: dict[str, int], text: str) -> None:
-    """Go on counting brackets that have not ended yet; one that ends without a beginning counts for nothing."""
-    for bracket in _BRACKET.findall(text):
-        if bracket in open_brackets:
-            open_brackets[bracket] += 1
-        elif open_brackets[_CLOSING[bracket]]:
-            open_brackets[_CLOSING[bracket]] -= 1
 
 
 class WordPieces:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from app.certain import certain_length
 from app.reading import Reading
 from app.spans import SpannedText
-from app.word_pieces import certain_length
 from tests.spoken_answers import ANSWERS
 from tests.spoken_lines import LINES
 from tests.spoken_prose import PROSE

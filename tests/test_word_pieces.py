@@ -8,12 +8,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from app.certain import certain_length
 from app.front_end import TextFrontEnd, TextPiece
 from app.phones import PhoneFrontEnd
 from app.reading import Reading
 from app.segmenter import SegmentBounds
 from app.spans import SpannedText
-from app.word_pieces import WordPieces, certain_length
+from app.word_pieces import WordPieces
 from tests.spoken_english import SPOKEN
 from tests.test_phones import CHECKPOINT
 from tests.test_tokenizer import CONTROL_IDS, SPECIAL, TEXT
@@ -138,35 +139,6 @@ def test_long_text_without_marks_flows(words: list[str]) -> None:
 
 def test_nothing_to_say_ends_nothing() -> None:
     assert feed(open_words(), "... !!! \U0001f600 --- ...") == []
-
-
-@pytest.mark.parametrize(
-    ("text", "certain"),
-    [
-        ("they went home again ", "they went home"),
-        ("they went home again", "they went"),
-        ("it took five million dollars ", "it took"),
-        ("see [the page over there ", ""),
-        ("they met on the 5th of may this year ", "they met on the 5th of may this"),
-        ("they met on the 5th of may this", "they met"),
-        ("5 km from here to there ", "5 km from"),
-    ],
-)
-def test_what_is_certain(text: str, certain: str) -> None:
-    assert text[: certain_length(text)] == certain
-
-
-@pytest.mark.parametrize(
-    ("text", "certain"),
-    [
-        ("we (saw them) and then they went home", "we (saw them) and then they"),
-        ("we ) saw them and then they went home", "we ) saw them and then they"),
-        ("we (saw them and then they went home", ""),
-        ("we ((saw) them and then they went home", ""),
-    ],
-)
-def test_words_behind_a_bracket_are_certain_once_it_has_ended(text: str, certain: str) -> None:
-    assert text[: certain_length(text)] == certain
 
 
 def test_words_whose_ids_more_words_would_change_are_given_at_the_end_and_not_lost() -> None:
