@@ -44,11 +44,6 @@ _RETURN_AND_FEED: Final = re.compile("\r\n")
 _BREAKS: Final = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
-def control_shaped(text: str) -> bool:
-    """Whether a token of a tokenizer looks like a control string rather than like something people write."""
-    return len(text) > 2 and text[0] == "<" and text[-1] == ">"
-
-
 class Cleaner:
     """Cleans one stream of text. `control_strings` are the control tokens of the tokenizer."""
 

@@ -83,7 +83,3 @@ class SpannedText:
         parts.append(self.text[done:])
         places += self.offsets[done:]
         return SpannedText("".join(parts), places)
-
-    def words(self) -> list[tuple[str, int, int]]:
-        """Every word (run of non-space) with the span it came from."""
-        return [(found.group(), *self.span(*found.span())) for found in re.finditer(r"\S+", self.text)]

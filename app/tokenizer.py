@@ -14,7 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from app.hygiene import control_shaped
 from engines.errors import BundleError
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class TextTokenizer:
         self._controls = {
             token.content: ident
             for ident, token in tokenizer.get_added_tokens_decoder().items()
-            if token.special or control_shaped(token.content)
+            if token.special or _control_shaped(token.content)
         }
         self._control_ids = frozenset(self._controls.values())
         self._control = re.compile("(?=" + "|".join(map(re.escape, self._controls)) + ")")
@@ -86,3 +85,8 @@ class TextTokenizer:
 
     def _ids(self, text: str) -> tuple[int, ...]:
         return tuple(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def _control_shaped(text: str) -> bool:
+    """Whether a token of a tokenizer looks like a control string rather than like something people write."""
+    return len(text) > 2 and text[0] == "<" and text[-1] == ">"
