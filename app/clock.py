@@ -15,11 +15,10 @@ from app.abbreviations import TIME_ZONES
 from app.rules import Match, Rule, last_dot
 
 _HALF: Final = r"(?: ?(?P<half>[aApP])(?:\.[mM]\b\.?|[mM]\b\.?))"
-_ZONE: Final = (
-    r"(?<=\d:\d\d)(?:\.\d{1,9})?"
-    r"(?:(?P<utc>Z)|(?P<side>\+|(?<=:\d\d:\d\d)-)(?P<ahead>[01]\d):?(?P<part>[0-5]\d))(?![\w:])"
-)
-"""How ISO times end: Z, or hours and minutes ahead of UTC or behind it."""
+_FRACTION: Final = r"(?<=\d:\d\d)(?:\.\d{1,9})?"
+"""Of a second, in an ISO time: it is not read."""
+_SHARES: Final = 100
+"""What two shares make together: 60:40."""
 _LENGTHS: Final = {"d": "day", "h": "hour", "m": "minute", "s": "second"}
 _PARTS: Final = re.compile(r"(\d+) ?([dhms])")
 
@@ -30,20 +29,16 @@ def _clock(found: Match) -> str | None:
         return None
     half = f" {found['half'].upper()}M" if found["half"] else ""
     spoken = numbers.cardinal(str(hour))
-    if minute == "00":
-        spoken += "" if half else " o'clock" if 1 <= hour <= 12 else " hundred" if hour else " o'clock"
-    elif minute[0] == "0":
-        spoken += f" oh {numbers.cardinal(minute[1])}"
-    else:
-        spoken += f" {numbers.cardinal(minute)}"
-    if found["second"] and found["second"] != "00":
-        spoken += f" and {numbers.cardinal(str(int(found['second'])))} second{'' if found['second'] == '01' else 's'}"
+    if minute != "00":
+        spoken += f" {numbers.pair(minute)}"
+    elif not half:
+        spoken += " hundred" if hour > 12 else " o'clock"
+    if second := int(found.groupdict().get("second") or 0):
+        spoken += f" and {_amount(str(second), 'second')}"
     return spoken + half + last_dot(found)
 
 
 def _zone(found: Match) -> str:
-    if found["utc"]:
-        return " UTC"
     part = f" {numbers.cardinal(found['part'])}" if found["part"] != "00" else ""
     return f" UTC {'plus' if found['side'] == '+' else 'minus'} {numbers.cardinal(str(int(found['ahead'])))}{part}"
 
@@ -52,7 +47,7 @@ def _moment(found: Match) -> str:
     """`4:03.22` as four oh three point two two, `1:02:03.5` with its hours."""
     parts = [numbers.cardinal(str(int(part))) for part in (found["hours"], found["minutes"]) if part]
     seconds = found["seconds"]
-    parts.append("zero zero" if seconds == "00" else numbers.short_year(seconds))
+    parts.append("zero zero" if seconds == "00" else numbers.pair(seconds))
     return f"{' '.join(parts)} point {numbers.spelled(found['part'])}"
 
 
@@ -61,19 +56,14 @@ def _run(found: Match) -> str | None:
     minutes, seconds = found["minutes"], found["seconds"]
     if int(minutes) + int(seconds) == _SHARES:
         return None
-    return f"{numbers.cardinal(minutes)} {'minutes' if seconds == '00' else numbers.short_year(seconds)}"
-
-
-def _zone_time(found: Match) -> str:
-    """`0842 GMT` as zero eight forty two."""
-    return _service_time(found).removesuffix(" hours")
+    return f"{numbers.cardinal(minutes)} {'minutes' if seconds == '00' else numbers.pair(seconds)}"
 
 
 def _service_time(found: Match) -> str:
-    """`0730 hrs` as zero seven thirty hours."""
+    """`0842 GMT` as zero eight forty two."""
     hour, minute = found["hour"], found["minute"]
     first = numbers.spelled(hour) if hour[0] == "0" else numbers.cardinal(hour)
-    return f"{first} {'hundred' if minute == '00' else numbers.short_year(minute)} hours"
+    return f"{first} {'hundred' if minute == '00' else numbers.pair(minute)}"
 
 
 def _amount(number: str, unit: str) -> str:
@@ -104,13 +94,10 @@ def _hours(found: Match) -> str:
     return f"{numbers.cardinal(found['low'])} to {numbers.cardinal(found['high'])} {found['half'].upper()}M"
 
 
-_SHARES: Final = 100
 CLOCK_RULES: Final[tuple[Rule, ...]] = (
-    Rule(_ZONE, _zone),
-    Rule(
-        r"(?<=\d:\d\d) ?(?P<side>[+-])(?P<ahead>[01]\d)(?P<part>00|30|45)(?P<utc>(?!)x)?(?![\w:]|[.,]\d)",
-        _zone,
-    ),
+    Rule(rf"{_FRACTION}Z(?![\w:])", " UTC"),
+    Rule(rf"{_FRACTION}(?P<side>\+|(?<=:\d\d:\d\d)-)(?P<ahead>[01]\d):?(?P<part>[0-5]\d)(?![\w:])", _zone),
+    Rule(r"(?<=\d:\d\d) ?(?P<side>[+-])(?P<ahead>[01]\d)(?P<part>00|30|45)(?![\w:]|[.,]\d)", _zone),
     Rule(
         r"(?<![\w.:])(?:(?P<hours>\d{1,2}):(?=\d\d:))?(?P<minutes>\d{1,2}):(?P<seconds>[0-5]\d)\.(?P<part>\d{1,3})(?!\w)",
         _moment,
@@ -123,11 +110,11 @@ CLOCK_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         r"(?<![\w.,:])(?:(?=0)|(?<=\b[aA]t )|(?<=\b[bB]y ))"
         r"(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d) ?(?:hours|hrs?)\b",
-        _service_time,
+        lambda f: f"{_service_time(f)} hours",
     ),
     Rule(
         rf"(?<![\w.,:])(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d)(?= (?:{'|'.join(sorted(TIME_ZONES))})\b)",
-        _zone_time,
+        _service_time,
     ),
     Rule(
         r"(?<![\w.,:])\d{1,4} ?[dhm](?:(?:in|r|rs|ins)\b)?(?: ?\d{1,3} ?[hms](?:(?:in|ins|r|rs|ec|ecs)\b)?)+(?!\w)",
@@ -142,11 +129,9 @@ CLOCK_RULES: Final[tuple[Rule, ...]] = (
         lambda f: f"{numbers.cardinal(f['low'])} to ",
     ),
     Rule(r"(?<![\w.:])(?P<low>1?\d) ?[-\u2013] ?(?P<high>1?\d) ?(?P<half>[aApP])(?:\.[mM]\.?|[mM]\b)", _hours),
-    Rule(rf"(?<![\w.:])(?P<hour>1?\d)\.(?P<minute>[0-5]\d)(?P<second>(?!)x)?{_HALF}(?!\w)", _clock),
+    Rule(rf"(?<![\w.:])(?P<hour>1?\d)\.(?P<minute>[0-5]\d){_HALF}(?!\w)", _clock),
     Rule(rf"(?<![\w.:])(?P<hour>\d{{1,2}}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?{_HALF}?(?![\w:])", _clock),
-    Rule(
-        r"(?<![\w.:])(?P<hour>1?\d):(?P<minute>[0-5]\d)(?P<second>(?!)x)?(?P<half>[ap])(?!\w|\.\w|['\u2019-])", _clock
-    ),
+    Rule(r"(?<![\w.:])(?P<hour>1?\d):(?P<minute>[0-5]\d)(?P<half>[ap])(?!\w|\.\w|['\u2019-])", _clock),
     Rule(rf"(?<![\w.:])(?P<hour>1?\d){_HALF}(?!\w)", _hour),
     Rule(r"(?<=[AP]M) ?[-\u2013] ?(?=[a-z])", " to "),
     Rule(

@@ -115,11 +115,9 @@ def _counts(found: Match) -> bool:
 
 
 def _day_month(found: Match) -> str:
-    the = "" if found["the"] else "the "
     year = f", {numbers.year(written)}" if (written := found.groupdict().get("year")) else ""
-    return (
-        f"{found['the'] or ''}{the}{numbers.ordinal(found['day'].lstrip('0'))} of {_LONG[found['month'].lower()]}{year}"
-    )
+    day = numbers.ordinal(found["day"].lstrip("0"))
+    return f"{found['the'] or 'the '}{day} of {_LONG[found['month'].lower()]}{year}"
 
 
 def _month_year(found: Match) -> str:

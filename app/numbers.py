@@ -36,11 +36,9 @@ def cardinal(number: str) -> str:
 def ordinal(number: str) -> str:
     """`21` as twenty first."""
     digits = number.replace(",", "")
-    return (
-        spelled(digits)
-        if len(digits) > _LONGEST
-        else _words(int(digits), "ordinal").replace("one hundredth", "hundredth")
-    )
+    if len(digits) > _LONGEST:
+        return spelled(digits)
+    return _words(int(digits), "ordinal").replace("one hundredth", "hundredth")
 
 
 def spelled(digits: str) -> str:
@@ -91,8 +89,12 @@ def paired(number: str) -> str:
     high, low = number[:-2], number[-2:]
     if not high or high[0] == "0" or number[1:] == "000":
         return cardinal(number)
-    tail = "hundred" if low == "00" else f"oh {spelled(low[1])}" if low[0] == "0" else cardinal(low)
-    return f"{cardinal(high)} {tail}"
+    return f"{cardinal(high)} {'hundred' if low == '00' else pair(low)}"
+
+
+def pair(digits: str) -> str:
+    """Two digits behind others, as of a year or an hour: `42` as forty two, `05` as oh five."""
+    return f"oh {spelled(digits[1])}" if digits[0] == "0" else cardinal(digits)
 
 
 def decade(number: str) -> str:
@@ -109,9 +111,7 @@ def plural(words: str) -> str:
 
 def short_year(digits: str) -> str:
     """The last two digits of a year: `98` as ninety eight, `05` as oh five, `00` as two thousand."""
-    if digits == "00":
-        return year("2000")
-    return f"oh {spelled(digits[1])}" if digits[0] == "0" else cardinal(digits)
+    return year("2000") if digits == "00" else pair(digits)
 
 
 def fraction(numerator: str, denominator: str) -> str:

@@ -45,8 +45,7 @@ _LIST_MARK: Final = re.compile(rf"(?:>|{LIST_MARK})\s|\|")
 _LIST_MARK_BEGINNING: Final = re.compile(r"(?:[-*+\u2022\u2013\u2014>]|#{1,6}|\d{1,3}[.)]?)?")
 _HALF_DAY: Final = re.compile(r"(?<!\w)[ap]\.m\Z", re.IGNORECASE)
 _LETTERS: Final = re.compile(r"[A-Za-z]+")
-_ZONE: Final = 4
-"""Letters of the longest time zone."""
+_ZONE: Final = max(map(len, TIME_ZONES))
 _NUMBERED: Final = re.compile(r"(?:\A|\n)\d{1,3}\Z")
 _PHRASE_WORDS: Final = frozenset((
     "and", "or", "but", "that", "which", "who", "whose", "when", "where", "while", "because", "if", "unless", "until",

@@ -17,8 +17,7 @@ _BARE_TITLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Mt", "Lt", "Sgt",
 """In Britain these have no dot."""
 _OF_COUPLES: Final = ("Mr", "Mrs", "Ms", "Dr", "Prof", "Rev")
 """These may come before "and" and another title."""
-
-
+_ALSO_WORDS: Final = ("sun", "sat")
 _NAMES_IN_CAPITALS: Final = frozenset({"EST", "CA", "CF", "APT", "CO", "AL", "MIN", "MAX"})
 """A time zone, states, things of medicine and computing: in capitals the dot behind these is the sentence's."""
 _PHRASE_BEGINS: Final = re.compile(r"(?:\A|[.:;!?(\[,\u2022\u2013\u2014-])[ \n]*\Z")
@@ -115,7 +114,7 @@ SHORT_FORM_RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(rf"\b(?P<word>{alternatives(ANYWHERE)})\.(?!\w)", _anywhere, any_case=True),
     Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in MONTHS)})\.(?= |$|,)", _month),
-    Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in DAYS if w not in 'sun sat')})\.(?=,| |$)", _short(DAYS)),
+    Rule(rf"\b(?P<word>{alternatives(w.capitalize() for w in DAYS if w not in _ALSO_WORDS)})\.(?=,| |$)", _short(DAYS)),
     Rule(r"\b(?:[A-Z]\.){2,8}(?!\w)", _initials),
     Rule(r"\b(?P<letter>[A-Z])\.(?= ?(?P<next>[A-Z][a-z]*))", _initial),
 )
