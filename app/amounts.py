@@ -127,6 +127,7 @@ AMOUNT_RULES: Final[tuple[Rule, ...]] = (
         rf"(?<![\w.])(?P<low>{NUMBER}) ?[-\u2013] ?(?P<high>{NUMBER})"
         rf"(?P<gap> ?)(?P<unit>{UNIT}){_PER}(?![\w/])(?:\.{AFTER})?",
         _measure_range,
+        needs="-\u2013",
     ),
     Rule(
         rf"{SIGN}(?<![\w.])(?P<number>{NUMBER}|\.\d+){_BIG}(?P<gap>[ -]?)(?P<unit>{UNIT})"
@@ -137,10 +138,12 @@ AMOUNT_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         rf"(?:(?<=[a-z])|(?<=\d)(?=/(?:min|sec|hr?|wk|mo|yr)))/(?!(?:us|bar)\b)(?!in\b(?<!dots/in))(?P<unit>{UNIT})(?!\w)(?:\.{AFTER})?",
         lambda f: f" per {UNITS[f['unit']]}{_end(f)}",
+        needs="/",
     ),
     Rule(rf"(?<=[a-z\d])/(?={_EACH}\b)", " per "),
     Rule(
         rf"(?<=\bper )(?!(?:in|us|t)\b|[%\u2030\u00b0])(?P<unit>{UNIT})(?![\w/])(?:\.{AFTER})?",
         lambda f: f"{UNITS[f['unit']]}{_end(f)}",
+        needs=("per ",),
     ),
 )

@@ -19,6 +19,7 @@ _ALSO_WORDS: Final = frozenset({"may", "march", "mar"})
 _ANY_MONTH: Final = alternatives(
     form for key in _LONG for form in (key.capitalize(), key.upper(), key) if form not in _ALSO_WORDS
 )
+_MONTH_BEGINNINGS: Final = frozenset(form[:3] for key in _LONG for form in (key.capitalize(), key.upper(), key))
 _ANY_DAY: Final = alternatives(key.capitalize() for key in DAYS)
 _FULL_DAY: Final = alternatives((*(key.capitalize() for key in DAYS), *DAYS.values()))
 _CLEAR_DAYS: Final = ("Tue", "Tues", "Thu", "Thur", "Thurs", "Fri")
@@ -26,6 +27,10 @@ _CLEAR_DAYS: Final = ("Tue", "Tues", "Thu", "Thur", "Thurs", "Fri")
 _CLEAR_MONTHS: Final = ("Jan", "Feb", "Apr", "Aug", "Sep", "Sept", "Oct", "Nov", "Dec")
 _MONTH: Final = rf"(?P<month>{_ANY_MONTH})\b\.?"
 _DAY: Final = r"(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
+_MONTH_NUMBER: Final = "0?[1-9]|1[0-2]"
+_LATE_DAYS: Final = "1[345789]|2[1-9]|3[01]"
+_MONTH_DAY: Final = rf"(?P<month>{_MONTH_NUMBER})/(?P<day>0?[1-9]|[12]\d|3[01])"
+_NO_FRACTION: Final = r"(?![\w/-]|[.,]\d| of\b)"
 _YEAR: Final = r"(?P<year>\d{4})"
 _MAYBE_MONTH: Final = rf"(?P<month>{alternatives(_ALSO_WORDS)})\b"
 _CLEAR_YEAR: Final = r"(?P<year>(?:1\d|20)\d\d)(?![\w:]|[.,]\d)"
@@ -88,11 +93,13 @@ def _is_version(found: Match) -> bool:
 
 
 def _month_slash_day(found: Match) -> str:
-    """`on 3/15`: a month and its day where a fraction would make no sense."""
-    written = found.groupdict().get("weekday") or ""
+    """`on 3/15`: a month and its day."""
+    part = found.groupdict().get
+    written = part("weekday") or ""
     name = written.strip(" .,(")
     weekday = f"{DAYS.get(name.lower(), name)}{' (' if written.endswith('(') else ', '}" if name else ""
-    return weekday + _named(int(found["month"]), found["day"], None)
+    to = f" to {_named(int(month), found['last'], None)}" if (month := part("to")) else ""
+    return weekday + _named(int(found["month"]), found["day"], None) + to
 
 
 def _month_day(found: Match) -> str | None:
@@ -155,43 +162,40 @@ def _day(found: Match) -> str:
 
 # Where a rule begins by looking back, it first looks whether a match may begin here at all: that costs far less.
 _LOWER_CASE: Final[tuple[Rule, ...]] = (
-    Rule(rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b{_DAY} (?:of )?{_MAYBE_MONTH},? {_CLEAR_YEAR}", _day_month),
-    Rule(rf"(?P<the>\b[Tt]he )?\b(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th) of {_MAYBE_MONTH}(?! \d)", _day_month),
-    Rule(rf"(?=[\dt]){_BEFORE_DATE}(?P<the>the )?{_DAY} {_MAYBE_MONTH}{_PHRASE_ENDS}", _day_month),
-    Rule(rf"\b{_MAYBE_MONTH} {_DAY},? {_CLEAR_YEAR}", _month_day),
-    Rule(rf"(?=m){_BEFORE_DATE}{_MAYBE_MONTH} {_DAY}(?![\w:/]|[.,]\d| ?%)", _month_day),
-    Rule(rf"\b{_MAYBE_MONTH} (?P<day>[12]?\d|3[01])(?:st|nd|rd|th){_PHRASE_ENDS}", _month_day),
+    Rule(
+        rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b{_DAY} (?:of )?{_MAYBE_MONTH},? {_CLEAR_YEAR}",
+        _day_month,
+        needs=_ALSO_WORDS,
+    ),
+    Rule(
+        rf"(?P<the>\b[Tt]he )?\b(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th) of {_MAYBE_MONTH}(?! \d)",
+        _day_month,
+        needs=_ALSO_WORDS,
+    ),
+    Rule(rf"(?=[\dt]){_BEFORE_DATE}(?P<the>the )?{_DAY} {_MAYBE_MONTH}{_PHRASE_ENDS}", _day_month, needs=_ALSO_WORDS),
+    Rule(rf"\b{_MAYBE_MONTH} {_DAY},? {_CLEAR_YEAR}", _month_day, needs=_ALSO_WORDS),
+    Rule(rf"(?=m){_BEFORE_DATE}{_MAYBE_MONTH} {_DAY}(?![\w:/]|[.,]\d| ?%)", _month_day, needs=_ALSO_WORDS),
+    Rule(rf"\b{_MAYBE_MONTH} (?P<day>[12]?\d|3[01])(?:st|nd|rd|th){_PHRASE_ENDS}", _month_day, needs=_ALSO_WORDS),
 )
 """Months that are words too: with a year, or a day that can be nothing else."""
 NAME_RANGES: Final[tuple[Rule, ...]] = (
-    Rule(rf"\b(?P<low>{_ANY_MONTH})\.? ?[-\u2013] ?(?P<high>{_ANY_MONTH})\b\.?", _months),
+    Rule(rf"\b(?P<low>{_ANY_MONTH})\.? ?[-\u2013] ?(?P<high>{_ANY_MONTH})\b\.?", _months, needs=_MONTH_BEGINNINGS),
     Rule(rf"\b(?P<low>{_ANY_DAY})\.? ?[-\u2013] ?(?P<high>{_ANY_DAY})\b\.?", _days),
 )
-DATE_RULES: Final[tuple[Rule, ...]] = (
-    Rule(
-        rf"(?=[\dMTWFS])(?:{_ON_DATE}|(?P<weekday>\b(?:{_FULL_DAY})\.?,? \(?))"
-        r"(?P<month>0?[1-9]|1[0-2])/(?P<day>0?[1-9]|[12]\d|3[01])"
+_SLASH_RULES: Final[tuple[Rule, ...]] = tuple(
+    Rule(rf"(?=[\dMTWFS]){expression}", _month_slash_day, needs="/")
+    for expression in (
+        rf"(?:{_ON_DATE}|(?P<weekday>\b(?:{_FULL_DAY})\.?,? \(?)){_MONTH_DAY}"
         r"(?![\w/-]|[.,]\d)(?=[.,;:!?)]|\s*$| (?:at|from|we|you|I)\b| ?@)",
-        _month_slash_day,
-    ),
-    Rule(
-        rf"(?=\d)(?:{_AROUND_DATE})(?P<month>0?[1-9]|1[0-2])/(?P<day>1[345789]|2[1-9]|3[01])(?![\w/-]|[.,]\d| of\b)",
-        _month_slash_day,
-    ),
-    Rule(
-        rf"(?=\d)(?:{_AROUND_DATE})(?P<month>0?[1-9]|1[0-2])/(?P<day>0?[1-9]|[12]\d|3[01]) ?[-\u2013] ?"
-        r"(?P<to>0?[1-9]|1[0-2])/(?P<last>1[345789]|2[1-9]|3[01])(?![\w/-]|[.,]\d| of\b)",
-        lambda f: f"{_month_slash_day(f)} to {_named(int(f['to']), f['last'], None)}",
-    ),
-    Rule(
-        rf"(?=\d){_BEFORE_DATE}(?P<month>0?[2-9]|1[0-2])/(?P<day>0?1)(?![\w/-]|[.,]\d| of\b)",
-        _month_slash_day,
-    ),
-    Rule(
-        r"(?=\d)(?:(?<=\b[Tt]he )|(?<=\b[Yy]our )|(?<=\b[Mm]y )|(?<=\b[Oo]ur ))"
-        rf"(?P<month>0?[1-9]|1[0-2])/(?P<day>0?[1-9]|[12]\d|3[01])(?= (?:{_EVENT})\b)",
-        _month_slash_day,
-    ),
+        rf"(?:{_AROUND_DATE})(?P<month>{_MONTH_NUMBER})/(?P<day>{_LATE_DAYS}){_NO_FRACTION}",
+        rf"(?:{_AROUND_DATE}){_MONTH_DAY} ?[-\u2013] ?(?P<to>{_MONTH_NUMBER})/(?P<last>{_LATE_DAYS}){_NO_FRACTION}",
+        rf"{_BEFORE_DATE}(?P<month>0?[2-9]|1[0-2])/(?P<day>0?1){_NO_FRACTION}",
+        rf"(?:(?<=\b[Tt]he )|(?<=\b[Yy]our )|(?<=\b[Mm]y )|(?<=\b[Oo]ur )){_MONTH_DAY}(?= (?:{_EVENT})\b)",
+    )
+)
+"""Where a fraction would make no sense."""
+DATE_RULES: Final[tuple[Rule, ...]] = (
+    *_SLASH_RULES,
     Rule(
         r"(?<![\w.-])(?P<year>\d{4})([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})(?:(?P<then>[T ])(?=\d\d:)|(?![\w-]))",
         _iso,
@@ -201,23 +205,31 @@ DATE_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         rf"(?P<first>\b(?:{_ANY_MONTH})\b\.? \d{{1,2}}(?:st|nd|rd|th)?) ?[-\u2013] ?(?=(?:{_ANY_MONTH})\b\.? \d)",
         lambda f: f"{f['first']} to ",
+        needs=_MONTH_BEGINNINGS,
     ),
     Rule(_WEEKDAY, lambda found: DAYS[found["weekday"].lower()]),
     Rule(
         rf"\b{_MONTH}[ -]{_DAY}(?: ?[-\u2013] ?(?P<to>[12]?\d|3[01]))?(?:(?:,? |-){_YEAR})?(?![\w:]|[.,]\d| ?%)",
         _month_day,
+        needs=_MONTH_BEGINNINGS,
     ),
     Rule(
         rf"(?P<first>\b(?:{_ANY_MONTH})\b\.?(?: \d{{4}})?) ?[-\u2013] ?(?={_DAY} (?:of )?{_MONTH}(?!\w))",
         lambda f: f"{f['first']} to ",
+        needs=_MONTH_BEGINNINGS,
     ),
     Rule(
         rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b{_DAY.replace('day', 'first')} ?[-\u2013] ?"
         rf"(?={_DAY} (?:of )?{_MONTH}(?!\w))",
         lambda f: f"{f['the'] or 'the '}{numbers.ordinal(f['first'].lstrip('0'))} to ",
+        needs=_MONTH_BEGINNINGS,
     ),
-    Rule(rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?(?![\w:])", _day_month),
-    Rule(rf"\b{_MONTH},? {_YEAR}(?![\w:]|[.,]\d)", _month_year),
+    Rule(
+        rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?(?![\w:])",
+        _day_month,
+        needs=_MONTH_BEGINNINGS,
+    ),
+    Rule(rf"\b{_MONTH},? {_YEAR}(?![\w:]|[.,]\d)", _month_year, needs=_MONTH_BEGINNINGS),
     *_LOWER_CASE,
 )
 _BEFORE_DECADE: Final = (
@@ -249,7 +261,7 @@ SHORT_YEAR_RULES: Final[tuple[Rule, ...]] = (
         _short_years,
     ),
     Rule(rf"(?<=\d)[-\u2013](?={_APOSTROPHE}\d\d(?!\w))", " to "),
-    Rule(rf"(?<={_APOSTROPHE}\d\d) ?[-\u2013] ?(?=(?:{_ANY_MONTH})\b)", " to "),
+    Rule(rf"(?<={_APOSTROPHE}\d\d) ?[-\u2013] ?(?=(?:{_ANY_MONTH})\b)", " to ", needs=_MONTH_BEGINNINGS),
     Rule(rf"\b{_MONTH} (?={_APOSTROPHE}\d\d(?![\w.,:/]))", lambda f: f"{_LONG[f['month'].lower()]} "),
     Rule(rf"(?<!\w){_APOSTROPHE}(?P<short>\d\d)(?!\w|[.,:/]\d|{_APOSTROPHE}| ?%)", _short_year),
     Rule(

@@ -212,6 +212,7 @@ DIGIT_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         rf"(?P<low>\d ?(?:[kKM]|{UNIT})\.?) ?[-\u2013] ?(?=\d{{1,4}}(?:\.\d{{1,2}})? ?[A-Za-z])",
         lambda f: f"{f['low']} to ",
+        needs="-\u2013",
     ),
     *AMOUNT_RULES,
     Rule(

@@ -146,9 +146,11 @@ SIDES_RULE: Final = Rule(
     rf"(?<![\w.])(?P<sides>{_SIDE}(?: ?[x\u00d7] ?{_SIDE}){{2,4}})"
     rf"(?: ?(?P<unit>{UNIT})|(?P<thing>-in\.?(?= [a-z])))?(?!\w|\.\d|\^| to the| ?[x\u00d7])",
     _sides,
+    needs="x\u00d7",
 )
 AREA_RULE: Final = Rule(
     rf"(?<![\w.])(?P<low>{_SIDE})(?P<gap> ?)[x\u00d7](?P=gap)(?P<high>{_SIDE})"
     rf"(?: ?(?P<unit>{UNIT}))?(?!\w|\.\d|\^| to the)",
     _area,
+    needs="x\u00d7",
 )

@@ -50,7 +50,7 @@ def normalize(text: SpannedText) -> SpannedText:
 
 def _rewritten(text: SpannedText, rules: Iterable[Rule]) -> SpannedText:
     for rule in rules:
-        text = text.sub(rule.pattern, rule.spoken)
+        text = rule.apply(text)
     return text
 
 

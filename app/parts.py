@@ -102,11 +102,13 @@ PART_RULES: Final[tuple[Rule, ...]] = (
         r"(?<![\w./])(?P<whole>\d{1,9})[ -](?P<top>\d{1,2})/(?P<bottom>\d{1,3})"
         rf"(?: ?(?P<unit>{UNIT}))?(?![\w/])",
         _mixed,
+        needs="/",
     ),
     Rule(
         r"(?<![\w./])(?P<top>\d{1,4})[/\u2044](?P<bottom>\d{1,4})(?:rds?\b|ths?\b)?"
         rf"(?: (?P<unit>{UNIT})\.?{AFTER})?(?![\w/])",
         _fraction,
+        needs="/\u2044",
     ),
     Rule(r"(?<=\d\.\d)/(?=\d{1,4}(?:\.\d{1,2})? ?(?:[KMGTP]i?B|k?m|mi|kg|lbs?|L|gal|hrs?|h|min)(?![\w/]))", " of "),
     Rule(rf"(?<![\w.])(?P<top>\d{{1,3}}\.\d)/(?P<bottom>{_OUT_OF})(?![\w./])", _out_of),

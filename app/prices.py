@@ -70,10 +70,16 @@ PRICE_RULES: Final[tuple[Rule, ...]] = (
         rf"(?<![\w.])(?P<currency>{_CURRENCY})(?P<low>{NUMBER})(?P<small>[kKMB])? ?[-\u2013] ?"
         rf"(?P<again>{_CURRENCY})?(?P<high>{NUMBER})(?: ?{_SCALE}\b)?{_PER}",
         _money_range,
+        needs=CURRENCIES,
     ),
     Rule(
         rf"{SIGN}(?<!\w)(?<![A-Z]/)(?P<currency>{_CURRENCY}) ?(?P<number>{NUMBER}|\.\d+)(?:[ -]?{_SCALE}\b)?{_PER}",
         _money,
+        needs=CURRENCIES,
     ),
-    Rule(rf"{SIGN}(?<![\w.])(?P<number>{NUMBER})(?: ?{_SCALE})? ?(?P<currency>{_CURRENCY})(?!\w){_PER}", _money),
+    Rule(
+        rf"{SIGN}(?<![\w.])(?P<number>{NUMBER})(?: ?{_SCALE})? ?(?P<currency>{_CURRENCY})(?!\w){_PER}",
+        _money,
+        needs=CURRENCIES,
+    ),
 )

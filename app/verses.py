@@ -15,8 +15,6 @@ from app.rules import Match, Rule, alternatives
 
 _NAMES: Final = {**BOOKS, **{name: name for name in BOOKS.values()}}
 _ORDERS: Final = {"1": "First ", "2": "Second ", "3": "Third "}
-
-
 _OF_TWO: Final = frozenset({"Sam", "Tim", "Pet"})
 _FRIENDS: Final = frozenset({"Dan", "Phil", "Mal"})
 """Short forms that are also persons, who are met at five thirty: these need their number, those their dot."""
@@ -43,5 +41,6 @@ VERSE_RULE: Final = Rule(
     rf"(?<![\w.])(?:(?P<order>[123]) )?(?P<book>\b(?:{alternatives(_NAMES)}))(?P<dot>\.)? (?P<chapter>\d{{1,3}}):"
     r"(?P<verses>[1-9]\d{0,2}(?:[-\u2013]\d{1,3})?)(?![\w:]|[-\u2013]\d| ?[ap]\.?m\b)",
     _verse,
+    needs=":",
 )
 """Tried before times of day."""
