@@ -14,7 +14,7 @@ from app.spans import SpannedText
 _NO_PROSE: Final = r"(?!(?:[^${}]|\{[^${}]*\}){0,300}?(?<!\S)[a-z']+[,;:]?\s[a-z']+[,;:]?\s)"
 """Between dollars with two plain words in a row these are prices, not a formula; in braces they may be a text of it."""
 # The last two are what is left of a formula that was too long for one segment.
-FORMULA: Final = re.compile(
+_FORMULA: Final = re.compile(
     r"\\\((?P<round>[^\n]{1,300}?)\\\)|\\\[(?P<square>.{1,300}?)\\\]"
     rf"|\$\${_NO_PROSE}(?P<block>[^$]{{1,300}})\$\$"
     rf"|(?<![\w$\\])\$(?P<inline>(?=[^\s$\d]|\d+[a-z]* ?[=^\\+]){_NO_PROSE}"
@@ -60,7 +60,7 @@ _NAMES: Final = {
 
 def speak_formulas(text: SpannedText) -> SpannedText:
     """Text whose formulas have no marks of LaTeX left."""
-    return text.sub(FORMULA, _formula) if "\\" in text.text or "$" in text.text else text
+    return text.sub(_FORMULA, _formula) if "\\" in text.text or "$" in text.text else text
 
 
 def _formula(found: re.Match[str]) -> str:

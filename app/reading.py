@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from app.addresses import speak_addresses
 from app.east_asian import EAST_ASIAN, normalize_east_asian
 from app.formulas import speak_formulas
 from app.language import LanguageGuess
-from app.markup import speak_addresses, speak_hidden, strip_markup
+from app.markup import speak_hidden, strip_markup
 from app.normalizer import normalize
 from app.spans import SpannedText
 from app.speakable import speakable

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.addresses import speak_addresses
 from app.language import LanguageGuess
-from app.markup import speak_addresses, strip_markup
+from app.markup import strip_markup
 from app.normalizer import normalize
 from app.spans import SpannedText
 from tests.spoken_english import SPOKEN
