@@ -39,8 +39,8 @@ UNTOUCHED_BOUNDS: Final = SegmentBounds(longest=600, shortest=600)
 class Pronouncer(Protocol):
     """Words to phone symbols; `app.phones.PhoneFrontEnd` is one."""
 
-    def pronounce(self, text: str, *, whole: bool = True) -> str:
-        """Symbols of words and the marks `, . ? ! ; :`; ends with a mark if `whole`."""
+    def pronounce(self, text: str) -> str:
+        """Symbols of words and the marks `, . ? ! ; :`."""
         ...
 
 
@@ -150,12 +150,12 @@ class TextFrontEnd:
         if self._words is not None:
             return self._words.close(words, torn=segment.torn)
         spoken = self._reading.read(words, self._reading.language_of(words.text), torn=segment.torn).text
-        symbols, ids = self._symbols(spoken, whole=True)
+        symbols, ids = self._symbols(spoken)
         return TextPiece(ids=ids, ends_segment=True, text=symbols, span=words.span()) if ids else None
 
-    def _symbols(self, spoken: str, *, whole: bool) -> tuple[str, tuple[int, ...]]:
+    def _symbols(self, spoken: str) -> tuple[str, tuple[int, ...]]:
         """What the voice reads of a read text, and its ids; nothing where there is nothing to say."""
         if not any(character.isalnum() for character in spoken):
             return "", ()
-        symbols = self._pronouncer.pronounce(spoken, whole=whole) if self._pronouncer is not None else spoken
+        symbols = self._pronouncer.pronounce(spoken) if self._pronouncer is not None else spoken
         return symbols, self._tokenizer.body_ids(symbols)

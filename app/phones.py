@@ -2,7 +2,7 @@
 
 Purpose: lexicon first, then spelling rules for what no lexicon has: younger words (`young_words`), possessives,
 initials, compounds, learned letter-to-sound rules. Knows: the voice's `phones.json`, `lexicon.txt` and `lts.json`.
-Does not know: numbers, dates, money (the normalizer has expanded them), tokens, sentences.
+Does not know: anything but plain words and marks (`speakable` leaves nothing else), tokens, sentences.
 
 Files: `lexicon.txt` holds `word<TAB>letters` lines sorted by bytes and is searched in place, memory-mapped, so opening
 costs nothing; `lts.json` is read when the first unknown word comes.
@@ -10,11 +10,9 @@ costs nothing; `lts.json` is read when the first unknown word comes.
 
 from __future__ import annotations
 
-# ruff: noqa: RUF001 - typographic quotes and dashes are what this file reads
 import json
 import mmap
 import re
-import unicodedata
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,16 +22,11 @@ PHONES: Final = "phones.json"
 LEXICON: Final = "lexicon.txt"
 RULES: Final = "lts.json"
 
-_PIECE: Final = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)*'?|[0-9]|[^\sA-Za-z0-9]")
+_PIECE: Final = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)*|[,.?!;:]")
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _PLURAL_INITIALS: Final = re.compile(r"[A-Z]{2,}s")
-_PAUSES: Final = {
-    ",": ",", ";": ",", ":": ",", "—": ",", "–": ",", "(": ",", ")": ",", "[": ",", "]": ",",
-    ".": ".", "…": ".", "!": "!", "?": "?", "。": ".", "，": ",", "？": "?", "！": "!",
-}  # fmt: skip
+_PAUSES: Final = {",": ",", ";": ",", ":": ",", ".": ".", "!": "!", "?": "?"}
 _STRENGTH: Final = {",": 0, ".": 1, "!": 2, "?": 2}
-_DIGITS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_SIGNS: Final = {"&": "and", "@": "at", "%": "percent", "+": "plus", "=": "equals", "$": "dollars", "#": "number"}
 _SHORT_WORDS: Final = frozenset(
     re.findall(
         "[a-z]+",
@@ -72,27 +65,16 @@ class PhoneFrontEnd:
         with (directory / LEXICON).open("rb") as file:
             self._lexicon = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
-    def pronounce(self, words_text: str, *, whole: bool = True) -> str:
-        """Give the symbol string of normalised English text: phone letters, spaces, and a mark at every pause.
-
-        Ends with a pause mark if the text is `whole`; text without anything to say gives "".
-        """
-        plain = unicodedata.normalize("NFKD", words_text.replace("’", "'").replace("‘", "'"))
-        plain = "".join(char for char in plain if not unicodedata.combining(char))
-        pieces = _PIECE.findall(plain)
+    def pronounce(self, text: str) -> str:
+        """Give the symbol string of English words and marks: phone letters, spaces, and a mark at every pause."""
+        pieces = _PIECE.findall(text)
         spoken: list[str] = []
         for i, piece in enumerate(pieces):
             if piece in _PAUSES:
                 self._pause(spoken, _PAUSES[piece])
-            elif piece.isdigit():
-                spoken.append(self._word(_DIGITS[int(piece)]))
-            elif piece[0].isalpha():
+            else:
                 near = self._near(pieces, i)
                 spoken.extend(self._initials(piece) if self._named(piece, near) else self._piece(piece, _shouted(near)))
-            elif piece in _SIGNS:
-                spoken.append(self._word(_SIGNS[piece]))
-        if whole and spoken and spoken[-1] not in _STRENGTH:
-            spoken.append(".")
         out = ""
         for item in spoken:
             out += item if item in _STRENGTH or not out else f" {item}"
@@ -144,8 +126,7 @@ class PhoneFrontEnd:
         return piece in _COUNTRY_AND_TRADE and (not others or not all(word.isupper() for word in others))
 
     def _piece(self, piece: str, shouted: bool) -> list[str]:
-        word = piece.lower().strip("'")
-        piece = piece.rstrip("'")
+        word = piece.lower()
         bare = piece.removesuffix("'s")
         if bare.isupper() and len(bare) > 1 and not shouted and self._is_initials(bare.lower()):
             return self._initials(piece)

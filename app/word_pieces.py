@@ -17,8 +17,8 @@ from app.reading import Reading
 from app.spans import SpannedText
 from app.text_piece import TextPiece
 
-Symbols = Callable[..., tuple[str, tuple[int, ...]]]
-"""`app.front_end`'s: (read text, whole) to what the voice reads of it, and its ids."""
+Symbols = Callable[[str], tuple[str, tuple[int, ...]]]
+"""`app.front_end`'s: a read text to what the voice reads of it, and its ids."""
 
 _ENOUGH_TO_GUESS: Final = 32
 """Characters of a segment that show its language; before them nothing is given out."""
@@ -68,11 +68,11 @@ class WordPieces:
         read = f"{self._read} {spoken}" if self._read and spoken and self._reading.normalize else self._read + spoken
         if ends and self._read and not spoken:
             read += self._reading.end_mark(torn=torn)
-        text, ids = self._symbols(read, whole=ends)
+        text, ids = self._symbols(read)
         if ids[: len(self._ids)] == self._ids:
             new, text = ids[len(self._ids) :], text[len(self._text) :]
         elif ends:
-            text, new = self._symbols(spoken, whole=True)
+            text, new = self._symbols(spoken)
         else:
             return None
         if not ends:

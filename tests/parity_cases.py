@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from app.phones import PHONES, PhoneFrontEnd
+from app.spans import SpannedText
+from app.speakable import speakable
 from tests.tiny_spec import TinySpec
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -175,7 +177,7 @@ def text_for_tokenizer(checkpoint: Path, text: str) -> str:
     """The text itself, or for a checkpoint that reads phone symbols, those."""
     if not (checkpoint / PHONES).is_file():
         return text
-    return PhoneFrontEnd(checkpoint).pronounce(text)
+    return PhoneFrontEnd(checkpoint).pronounce(speakable(SpannedText.of(text)).text)
 
 
 @dataclass(frozen=True, kw_only=True)

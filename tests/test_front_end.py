@@ -39,7 +39,7 @@ WILD = st.lists(
 class Spell:
     """Stands for the lexicon: a symbol string is the text itself in lower case."""
 
-    def pronounce(self, text: str, *, whole: bool = True) -> str:
+    def pronounce(self, text: str) -> str:
         return text.lower()
 
 

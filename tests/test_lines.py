@@ -50,7 +50,7 @@ WRITING = st.lists(
 class Loud:
     """Pronounces by spelling as it is written."""
 
-    def pronounce(self, text: str, *, whole: bool = True) -> str:
+    def pronounce(self, text: str) -> str:
         return text
 
 

@@ -142,7 +142,7 @@ def test_nothing_to_say_ends_nothing() -> None:
 
 
 def test_words_whose_ids_more_words_would_change_are_given_at_the_end_and_not_lost() -> None:
-    def symbols(text: str, *, whole: bool) -> tuple[str, tuple[int, ...]]:
+    def symbols(text: str) -> tuple[str, tuple[int, ...]]:
         return text, (len(text),)
 
     pieces = WordPieces(symbols, Reading(language="english", normalize=True, for_lexicon=False))
