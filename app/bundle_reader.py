@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from app.front_end import TextFrontEnd
 
 
-_WARMING: Final = {
-    "english": "On 3 May 2026 it cost $12.50, or about 7 km. Warm?",
+WARMING: Final = {
+    "english": "On 3 May 2026 it cost $12.50 per kg and/or 7 km: in $, may I warm-up next?",
     "chinese": "2026\u5e745\u67083\u65e5",
     "japanese": "2026\u5e745\u67083\u65e5",
 }
@@ -54,9 +54,9 @@ class BundleReader:
         self._opened = TextFrontEnd.open(bundle)
         self._words = reads_while_speaking(bundle)
         spoken = {"english", *map(str.lower, voice_info(bundle).languages)}
-        for language in sorted(spoken & _WARMING.keys()):  # the first text pays for tables that are built on first use
+        for language in sorted(spoken & WARMING.keys()):  # the first text pays for tables that are built on first use
             warm = self.front_end(language)
-            warm.feed(_WARMING[language])
+            warm.feed(WARMING[language])
             warm.finish()
 
     def front_end(self, language: str) -> TextFrontEnd:
