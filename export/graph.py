@@ -47,6 +47,8 @@ class GraphBuilder:
         self.payload = payload
         self._opset = opset
         self._nodes: list[NodeProto] = []
+        self._naming: dict[str, list[NodeProto]] = {}
+        """The nodes that make or read each value."""
         self._inputs: list[ValueInfoProto] = []
         self._outputs: list[ValueInfoProto] = []
         self._inline: dict[str, TensorProto] = {}
@@ -81,11 +83,13 @@ class GraphBuilder:
         self._outputs.append(helper.make_tensor_value_info(name, kind, shape))
 
     def _rename(self, value: str, name: str) -> None:
-        for node in self._nodes:
+        nodes = self._naming.pop(value, [])
+        for node in nodes:
             for names in (node.input, node.output):
                 for index, known in enumerate(names):
                     if known == value:
                         names[index] = name
+        self._naming.setdefault(name, []).extend(nodes)
 
     def ops(self, kind: str, *inputs: str, outputs: int, domain: str = "", **attributes: Attribute) -> list[str]:
         """Add a node with several outputs; an empty string leaves an optional input out."""
@@ -94,6 +98,8 @@ class GraphBuilder:
         node = helper.make_node(kind, list(inputs), values, name=name, domain=domain)
         node.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
         self._nodes.append(node)
+        for value in {*inputs, *values}:
+            self._naming.setdefault(value, []).append(node)
         return values
 
     def op(self, kind: str, *inputs: str, domain: str = "", **attributes: Attribute) -> str:
