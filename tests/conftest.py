@@ -13,6 +13,7 @@ from export.exporter import export_checkpoint
 from tests.cli_rig import Speak
 from tests.engine_rig import Stage
 from tests.host_races import no_races
+from tests.parity_engine import ParityBundles
 from tests.service_manager import Manager
 from tests.tensorrt_rig import Plans, Voice, write_voice
 from tests.tiny_checkpoint import write_checkpoint
@@ -46,6 +47,12 @@ def tiny_bundle(tiny_checkpoint: Path) -> Path:
     bundle = tiny_checkpoint.with_name("tiny-bundle")
     export_checkpoint(tiny_checkpoint, bundle)
     return bundle
+
+
+@pytest.fixture(scope="session")
+def parity_bundles(tmp_path_factory: pytest.TempPathFactory) -> ParityBundles:
+    """The models that the official package spoke with. Do not change them: copy them."""
+    return ParityBundles(tmp_path_factory.mktemp("parity"))
 
 
 @pytest.fixture(scope="session")

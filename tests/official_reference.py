@@ -30,6 +30,7 @@ from tests.parity_cases import (
     Answers,
     Case,
     add_speech_options,
+    case_of,
     codec_codes,
     load_answers,
     save_answers,
@@ -139,17 +140,7 @@ def speak(options: argparse.Namespace) -> None:
     official.check_strictly(needs_encoder=False)
     if official.use_plain_tokenizer():
         print("note: the official wrapper splits mixed-case words differently here; its tokenizer is used plainly")
-    case = Case(
-        model="",
-        name="",
-        layout=options.layout,
-        voice=options.voice,
-        language=options.language,
-        instruct=options.instruct,
-        repetition_penalty=options.repetition_penalty,
-        vector_seed=options.vector_seed,
-    )
-    answer = official.answer(case, text_for_tokenizer(options.checkpoint, options.text), options.frames)
+    answer = official.answer(case_of(options), text_for_tokenizer(options.checkpoint, options.text), options.frames)
     margins = np.array([answer.talker_margin, answer.predictor_margin])
     np.savez(
         options.output,

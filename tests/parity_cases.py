@@ -173,6 +173,20 @@ def add_speech_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--frames", type=int, default=200, help="most frames")
 
 
+def case_of(options: argparse.Namespace) -> Case:
+    """What `add_speech_options` asked for."""
+    return Case(
+        model="",
+        name="",
+        layout=options.layout,
+        voice=options.voice,
+        language=options.language,
+        instruct=options.instruct,
+        repetition_penalty=options.repetition_penalty,
+        vector_seed=options.vector_seed,
+    )
+
+
 def text_for_tokenizer(checkpoint: Path, text: str) -> str:
     """The text itself, or for a checkpoint that reads phone symbols, those."""
     if not (checkpoint / PHONES).is_file():

@@ -24,7 +24,18 @@ from engines.runner_ort import OrtRunner
 from engines.sampling import resolve_sampling
 from engines.talker import Talker
 from export.exporter import export_checkpoint
-from tests.parity_cases import Case, Floats, Ints, add_speech_options, speaker_vector, text_for_tokenizer
+from tests.parity_cases import (
+    MODELS,
+    Case,
+    Floats,
+    Ints,
+    add_speech_options,
+    case_of,
+    load_answers,
+    speaker_vector,
+    text_for_tokenizer,
+)
+from tests.tiny_checkpoint import checkpoint_digest, write_checkpoint
 
 CUTS: dict[str, tuple[int, ...]] = {"1": (1,), "3": (3,), "7": (7,), "25": (25,), "mixed": (2, 1, 9, 4, 25, 1, 1, 6)}
 """Ways of cutting a stream of frames into calls, each repeated to the end."""
@@ -40,6 +51,21 @@ class Spoken:
     prompt_rows: int
 
 
+class ParityBundles(dict[str, Path]):
+    """The models of the comparison, each made and exported when first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def __missing__(self, name: str) -> Path:
+        checkpoint = write_checkpoint(MODELS[name], self._folder / name)
+        assert checkpoint_digest(checkpoint) == load_answers(name).checkpoint, "not the recorded checkpoint"
+        self[name] = self._folder / f"{name}.bundle"
+        export_checkpoint(checkpoint, self[name])
+        return self[name]
+
+
 class Parts:
     """The talker and the codec of one bundle, without the engine around them."""
 
@@ -53,20 +79,6 @@ class Parts:
         )
         self._codec = Codec(OrtRunner(path / self.manifest.graphs.codec), self.manifest, slots, 512)
 
-    def request(self, case: Case, frames: int | None = None) -> SpeechRequest:
-        """The case as the engine is asked for it."""
-        base = self.manifest.model_type is ModelType.BASE
-        return SpeechRequest(
-            voice=case.voice,
-            speaker_vector=speaker_vector(case.vector_seed or 0, self.manifest.talker.hidden) if base else None,
-            language=case.language,
-            instruct_ids=self.tokenizer.instruct_ids(case.instruct or ""),
-            layout=Layout(case.layout),
-            sampling=Sampling(greedy=True, repetition_penalty=case.repetition_penalty),
-            max_frames=frames,
-            keep_codes=True,
-        )
-
     def speak(
         self, case: Case, body: Sequence[int], frames: int, meanwhile: Callable[[Talker], None] | None = None
     ) -> Spoken:
@@ -75,7 +87,7 @@ class Parts:
         `meanwhile` is called between taking the slot and the first row of the prompt.
         """
         talker, slot, ids = self._talker, self._slot, self.manifest.text_ids
-        request, builder = self.request(case), PromptBuilder(self.bundle)
+        request, builder = request_of(case, self.bundle), PromptBuilder(self.bundle)
         plan = builder.plan(request)
         prompt = builder.build(plan, tuple(body))
         trailing = [*body[1:], ids.eos] if plan.layout is Layout.STREAMING else []
@@ -110,6 +122,22 @@ class Parts:
         return np.concatenate(blocks)
 
 
+def request_of(case: Case, bundle: Bundle, frames: int | None = None) -> SpeechRequest:
+    """The case as the engine is asked for it."""
+    manifest, base = bundle.manifest, bundle.manifest.model_type is ModelType.BASE
+    tokenizer = TextTokenizer.open(bundle.path / manifest.front_end.tokenizer)
+    return SpeechRequest(
+        voice=case.voice,
+        speaker_vector=speaker_vector(case.vector_seed or 0, manifest.talker.hidden) if base else None,
+        language=case.language,
+        instruct_ids=tokenizer.instruct_ids(case.instruct or ""),
+        layout=Layout(case.layout),
+        sampling=Sampling(greedy=True, repetition_penalty=case.repetition_penalty),
+        max_frames=frames,
+        keep_codes=True,
+    )
+
+
 def allowed_logits(parts: Parts, logits: Floats) -> Floats:
     """The columns the golden files keep: the codes, then the end code."""
     return logits[:, [*range(parts.manifest.frame.codebook_size), parts.manifest.codec_ids.eos]]
@@ -127,16 +155,7 @@ def main() -> None:
     parser.add_argument("--answer", type=Path, required=True)
     options = parser.parse_args()
     answer = np.load(options.answer)
-    case = Case(
-        model="",
-        name="",
-        layout=options.layout,
-        voice=options.voice,
-        language=options.language,
-        instruct=options.instruct,
-        repetition_penalty=options.repetition_penalty,
-        vector_seed=options.vector_seed,
-    )
+    case = case_of(options)
     with tempfile.TemporaryDirectory() as scratch:
         bundle = Path(scratch) / "bundle"
         export_checkpoint(options.checkpoint, bundle)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from engines.contract import Sampling
 from engines.sampling import resolve_sampling
 from engines.talker import Talker
-from export.exporter import export_checkpoint
 from tests.parity_cases import CASES, CODEC_CASES, FRAMES, MODELS, Answer, Answers, Case, codec_codes, load_answers
-from tests.parity_engine import CUTS, Parts, allowed_logits, relative_error
-from tests.tiny_checkpoint import checkpoint_digest, write_checkpoint
+from tests.parity_engine import CUTS, ParityBundles, Parts, allowed_logits, relative_error
 
 LOGITS = 1e-4  # relative
 SOUND = 1e-4
@@ -21,10 +17,10 @@ CHUNKS = 1e-5
 
 
 class Models:
-    """Every model is made, exported and opened once, when first asked for."""
+    """Every model is opened once, when first asked for."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, bundles: ParityBundles) -> None:
+        self._bundles = bundles
         self._parts: dict[str, Parts] = {}
         self._answers = {name: load_answers(name) for name in MODELS}
 
@@ -32,25 +28,16 @@ class Models:
         """What the official package said of a model."""
         return self._answers[name]
 
-    def bundle(self, name: str) -> Path:
-        """The exported model."""
-        path = self._folder / f"{name}.bundle"
-        if not path.exists():
-            checkpoint = write_checkpoint(MODELS[name], self._folder / name)
-            assert checkpoint_digest(checkpoint) == self._answers[name].checkpoint, "not the recorded checkpoint"
-            export_checkpoint(checkpoint, path)
-        return path
-
     def parts(self, name: str) -> Parts:
         """Its talker and codec."""
         if name not in self._parts:
-            self._parts[name] = Parts(self.bundle(name))
+            self._parts[name] = Parts(self._bundles[name])
         return self._parts[name]
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
-    return Models(tmp_path_factory.mktemp("parity"))
+def models(parity_bundles: ParityBundles) -> Models:
+    return Models(parity_bundles)
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.key)

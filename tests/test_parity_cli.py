@@ -11,20 +11,11 @@ import pytest
 import soundfile
 
 from app.speak_command import run
-from export.exporter import export_checkpoint
 from tests.parity_cases import CASES, FRAMES, MODELS, Answer, Case, load_answers
-from tests.tiny_checkpoint import write_checkpoint
+from tests.parity_engine import ParityBundles
 
 SOUND = 1e-4
 CASES_WITHOUT_VECTOR = [case for case in CASES if MODELS[case.model].kind != "base"]
-
-
-@pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bundles")
-    for model in {case.model for case in CASES_WITHOUT_VECTOR}:
-        export_checkpoint(write_checkpoint(MODELS[model], folder / "checkpoint" / model), folder / model)
-    return folder
 
 
 def _arguments(bundle: Path, case: Case, answer: Answer, folder: Path) -> list[str]:
@@ -47,16 +38,16 @@ def _check(folder: Path, answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("case", CASES_WITHOUT_VECTOR, ids=lambda case: case.key)
-def test_speak(case: Case, bundles: Path, tmp_path: Path) -> None:
+def test_speak(case: Case, parity_bundles: ParityBundles, tmp_path: Path) -> None:
     answer = load_answers(case.model).cases[case.name]
-    assert run(_arguments(bundles / case.model, case, answer, tmp_path)) == 0
+    assert run(_arguments(parity_bundles[case.model], case, answer, tmp_path)) == 0
     _check(tmp_path, answer)
 
 
-def test_speak_in_a_process_of_its_own(bundles: Path, tmp_path: Path) -> None:
+def test_speak_in_a_process_of_its_own(parity_bundles: ParityBundles, tmp_path: Path) -> None:
     case = CASES_WITHOUT_VECTOR[0]
     answer = load_answers(case.model).cases[case.name]
-    command = [sys.executable, "-m", "app.cli", *_arguments(bundles / case.model, case, answer, tmp_path)]
+    command = [sys.executable, "-m", "app.cli", *_arguments(parity_bundles[case.model], case, answer, tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     _check(tmp_path, answer)

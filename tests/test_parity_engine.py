@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engines.bundle import open_bundle
 from engines.contract import End, Layout, Outcome, Pcm, Utterance
 from engines.engine import EngineConfig, SpeechEngine
-from export.exporter import export_checkpoint
 from tests.parity_cases import CASES, FRAMES, MODELS, Answer, Case, load_answers
-from tests.parity_engine import Parts
-from tests.tiny_checkpoint import write_checkpoint
+from tests.parity_engine import ParityBundles, request_of
 
 SOUND = 1e-4
 PATIENCE_S = 60.0
@@ -34,9 +33,9 @@ def _read(utterance: Utterance) -> Spoken:
 
 def _speak_at_once(bundle: Path, cases: list[Case], answers: dict[str, Answer], config: EngineConfig) -> list[Spoken]:
     """All cases in one engine; what is not fed token by token is fed in the middle of the others."""
-    requests = Parts(bundle)
+    opened = open_bundle(bundle)
     with SpeechEngine.open(bundle, config) as engine:
-        live = [engine.start(requests.request(case, FRAMES)) for case in cases]
+        live = [engine.start(request_of(case, opened, FRAMES)) for case in cases]
         bodies = [list(answers[case.name].body_ids) for case in cases]
         while any(bodies):
             for case, utterance, body in zip(cases, live, bodies, strict=True):
@@ -51,12 +50,11 @@ def _speak_at_once(bundle: Path, cases: list[Case], answers: dict[str, Answer], 
 
 @pytest.mark.parametrize("slots", [1, 3])
 @pytest.mark.parametrize("model", MODELS)
-def test_engine_says_what_the_official_package_says(model: str, slots: int, tmp_path: Path) -> None:
+def test_engine_says_what_the_official_package_says(model: str, slots: int, parity_bundles: ParityBundles) -> None:
     cases = [case for case in CASES if case.model == model]
     answers = load_answers(model).cases
-    export_checkpoint(write_checkpoint(MODELS[model], tmp_path / "checkpoint"), tmp_path / "bundle")
     config = EngineConfig(slots=slots, max_waiting=16, prefill_rows=7, codec_chunk_frames=6)
-    for case, spoken in zip(cases, _speak_at_once(tmp_path / "bundle", cases, answers, config), strict=True):
+    for case, spoken in zip(cases, _speak_at_once(parity_bundles[model], cases, answers, config), strict=True):
         answer, codes = answers[case.name], spoken.outcome.codes
         assert spoken.outcome.end is (End.END if answer.ended else End.LIMIT), case.key
         assert codes is not None
