@@ -28,7 +28,7 @@ _NEEDED: Final = re.compile(
     r"|[LR](?<=(?:urn|eep|ear|tay) .)\b|[YQM](?:o[YQM]|-F)\b"
     r"|-(?<= [A-F]-)(?:[\s.,;!?)]|\Z)|[:;](?<!\S.)-?[DPp]\b|\b[NSEW] [A-Z]|\b(?:vs|VS)\b|\bv\. [A-Z]|->"
 )
-_BEFORE_DOT: Final = re.compile(r"([A-Za-z]+(?:\.[A-Za-z]+)*)\.")
+_BEFORE_DOT: Final = re.compile(r"(?<![A-Za-z])([A-Za-z]+(?:\.[A-Za-z]+)*)\.")
 _SHORT_FORMS: Final = frozenset((*ANYWHERE, *DAYS, *DOTTED, *MONTHS, *TITLES))
 _DIGIT: Final = re.compile(r"\d")
 _GAPS: Final = re.compile(r"(?<=\S)  +(?=\S)")
