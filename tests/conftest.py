@@ -17,7 +17,7 @@ from tests.parity_engine import ParityBundles
 from tests.service_manager import Manager
 from tests.tensorrt_rig import Plans, Voice, write_voice
 from tests.tiny_checkpoint import write_checkpoint
-from tests.tiny_spec import TinySpec
+from tests.tiny_spec import TINY
 
 # A busy machine is slow, not wrong. Every run draws the same examples, so that a change is judged by what it changes;
 # `scripts/test --hypothesis-profile=search` looks for new ones.
@@ -38,7 +38,7 @@ def default_checkpoint() -> Path:
 @pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An official-layout CustomVoice checkpoint of a few hundred kilobytes. Do not change it: copy it."""
-    return write_checkpoint(TinySpec(), tmp_path_factory.mktemp("models") / "tiny")
+    return write_checkpoint(TINY, tmp_path_factory.mktemp("models") / "tiny")
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from engines.contract import Codes, End, Layout, Pcm, Sampling, SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
 from engines.errors import BundleError
 from engines.utterance import LiveUtterance
+from tests.tiny_spec import TINY
 
 SOON = 60.0
 NEAR = 1e-5
@@ -154,7 +155,7 @@ def test_info_says_what_can_be_asked(engine: SpeechEngine) -> None:
     assert "aiden" in info.speakers
     assert "english" in info.languages
     assert not info.takes_instruct
-    assert info.codebooks == 16
+    assert info.codebooks == TINY.codebooks
 
 
 def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:

@@ -20,11 +20,11 @@ from export.errors import CheckpointError, ExportError
 from export.exporter import export_checkpoint
 from export.placing import into_place
 from tests.tiny_checkpoint import write_checkpoint
-from tests.tiny_spec import TinySpec
+from tests.tiny_spec import TINY, TinySpec
 
 
 def test_the_manifest_tells_the_checkpoints_facts_and_the_files_match_it(tiny_bundle: Path) -> None:
-    spec, manifest = TinySpec(), read_manifest(tiny_bundle)
+    spec, manifest = TINY, read_manifest(tiny_bundle)
     assert manifest.model_type is ModelType.CUSTOM_VOICE
     assert manifest.frame.codebooks == spec.codebooks
     assert manifest.frame.samples_per_frame == spec.samples_per_frame

@@ -19,12 +19,13 @@ from export.tensorrt import FrameShape, TensorRtChoice, read_source
 from tests.fake_cuda import FakeCuda
 from tests.fake_tensorrt import SCRATCH_BYTES, FakeLoader
 from tests.tensorrt_plan import write_plan
+from tests.tiny_spec import TINY
 
 SLOTS, MOST, LENGTH = 3, 5, 12
 pytestmark = pytest.mark.usefixtures("races")
 
 
-CODES = np.random.default_rng(1).integers(0, 128, (SLOTS, LENGTH, 16))
+CODES = np.random.default_rng(1).integers(0, TINY.codes, (SLOTS, LENGTH, TINY.codebooks))
 """By slot, what the talker has made."""
 
 
@@ -39,7 +40,7 @@ def codecs(
     source = read_source(tiny_checkpoint, manifest.sampling.max_top_k, manifest.limits.max_positions)
     plan = write_plan(source, choice, manifest, tmp_path_factory.mktemp("plan"), MOST, 8)
     cuda = FakeCuda(eager=False)
-    more = {"scratch": Want((SCRATCH_BYTES,), np.uint8), "history": CodeHistory.want(SLOTS, LENGTH, 16)}
+    more = {"scratch": Want((SCRATCH_BYTES,), np.uint8), "history": CodeHistory.want(SLOTS, LENGTH, TINY.codebooks)}
     memory = allocate(cuda, codec_wants(manifest, plan.about) | more)
     history = CodeHistory(cuda, memory["history"])
     leave_codes(cuda, history)
@@ -57,7 +58,7 @@ def leave_codes(cuda: FakeCuda, history: CodeHistory) -> None:
     made.arrays["codes"][:] = CODES
     made.send(talker)
     for slot, frame in np.ndindex(SLOTS, LENGTH):
-        source = made.addresses["codes"] + (slot * LENGTH + frame) * 16 * CODE_BYTES
+        source = made.addresses["codes"] + (slot * LENGTH + frame) * TINY.codebooks * CODE_BYTES
         history.put(slot, frame, source, CODE_BYTES, talker)
         history.end_run(talker)
     cuda.settle()
@@ -82,7 +83,7 @@ def test_any_cut_and_company_sounds_like_one_pass(codecs: tuple[Codec, TensorRtC
                 low, high = done.index(min(done)), done.index(min(done)) + 1
                 room = LENGTH - done[low]
             frames = int(random.integers(1, min(room, MOST) + 1))
-            block = np.zeros((high - low, frames, 16), np.int64)  # it has the codes already
+            block = np.zeros((high - low, frames, TINY.codebooks), np.int64)  # it has the codes already
             for slot, pcm in zip(range(low, high), codec.decode_many(low, block), strict=True):
                 heard[slot].append(pcm.copy())
                 done[slot] += frames
@@ -93,6 +94,6 @@ def test_any_cut_and_company_sounds_like_one_pass(codecs: tuple[Codec, TensorRtC
 def test_what_does_not_fit_is_refused(codecs: tuple[Codec, TensorRtCodec]) -> None:
     codec = codecs[1]
     with pytest.raises(ValueError, match="takes 1 to 5 frames at once, not 6"):
-        codec.decode(0, np.zeros((6, 16), np.int64))
+        codec.decode(0, np.zeros((6, TINY.codebooks), np.int64))
     with pytest.raises(ValueError, match="there are 3 slots, not 2 to 3"):
-        codec.decode_many(2, np.zeros((2, 1, 16), np.int64))
+        codec.decode_many(2, np.zeros((2, 1, TINY.codebooks), np.int64))
