@@ -70,8 +70,7 @@ class TextFrontEnd:
         self._words = WordPieces(self._symbols, self._reading) if words else None
         self._cleaner = Cleaner(tokenizer.control_strings)
         self._lines = Lines(closes=pronouncer is not None) if normalize else None
-        written_in = "english" if pronouncer else language.lower()
-        self._segmenter = Segmenter(replace(bounds, forward=self._words is not None), language=written_in)
+        self._segmenter = Segmenter(replace(bounds, forward=self._words is not None), language=self._reading.language)
 
     @classmethod
     def open(

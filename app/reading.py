@@ -30,19 +30,20 @@ class Reading:
     def __init__(self, *, language: str, normalize: bool, for_lexicon: bool) -> None:
         self.normalize = normalize
         self._for_lexicon = for_lexicon
-        self._language = "english" if for_lexicon else language.lower()
-        if self._language.endswith(_DIALECT):
-            self._language = "chinese"
+        self.language = "english" if for_lexicon else language.lower()
+        """What the caller said; "auto" where the text shows it."""
+        if self.language.endswith(_DIALECT):
+            self.language = "chinese"
         self._guess = LanguageGuess()
 
     @property
     def guesses(self) -> bool:
         """Whether the language is found from the text."""
-        return self._language == "auto"
+        return self.language == "auto"
 
     def language_of(self, text: str) -> str:
         """What `text` is read as: what the caller said, else what it looks like; "" for a language without rules."""
-        return self._guess.of(text) if self.guesses else self._language
+        return self._guess.of(text) if self.guesses else self.language
 
     def read(
         self, words: SpannedText, language: str, *, torn: bool = False, whole: bool = True, opened: str = ""
@@ -52,11 +53,12 @@ class Reading:
         `opened`: marks of quotations that go on in these words (`app.lengths.open_quotations`).
         """
         if self.normalize:
-            words = strip_markup(speak_hidden(speak_formulas(words)) if language == "english" else words)
             if language == "english":
+                words = strip_markup(speak_hidden(speak_formulas(words)))
                 words = _normalize(speak_addresses(words), opened)
-            elif language in EAST_ASIAN:
-                words = normalize_east_asian(words, language)
+            else:
+                words = strip_markup(words)
+                words = normalize_east_asian(words, language) if language in EAST_ASIAN else words
             words = words.sub(_WRAPPED_HYPHEN, "-").sub(_SPACES, " ").strip()
         return speakable(words, self.end_mark(torn=torn) if whole else "") if self._for_lexicon else words
 
