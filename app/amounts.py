@@ -24,7 +24,7 @@ from app.measures import (
     measure,
     plural,
 )
-from app.rules import ARTICLE, NUMBER, SIGN, Match, Rule, alternatives, between
+from app.rules import NUMBER, SIGN, Match, Rule, alternatives, between, has_article
 
 _NEXT_PHRASE: Final = re.compile(r"\s+(?:[A-Z]|(?:the|a|this|my|our)\b|\d)")
 _EVERY: Final = {"d": "day"}
@@ -104,7 +104,7 @@ def _measure(found: Match) -> str | None:
             return numbers.plural(numbers.cardinal(number)) + _end(found)
     minus = "minus " if found["sign"] else ""
     scale = f" {found['scale']}" if found["scale"] else ""
-    single = bool(ARTICLE.search(before) and after.strip()) or (found["gap"] == "-" and bool(_NOUN.match(after)))
+    single = bool(has_article(found) and after.strip()) or (found["gap"] == "-" and bool(_NOUN.match(after)))
     slash = _slash(found) if found["slash"] else ""
     return f"{minus}{measure(number, unit, scale=scale, single=single)}{per}{_end(found)}{slash}"
 

@@ -10,8 +10,8 @@ import re
 from typing import Final
 
 from app import numbers
-from app.measures import DIMENSIONS, UNIT, UNITS, VOLUMES, WEIGHTS, measure, plural
-from app.rules import ARTICLE, Match, Rule, alternatives, between
+from app.measures import DIMENSIONS, UNIT, VOLUMES, WEIGHTS, behind, measure
+from app.rules import Match, Rule, alternatives, between, has_article
 
 _DIMENSION: Final = re.compile(rf" (?:{alternatives(DIMENSIONS)})\b")
 _OF_LENGTH: Final = re.compile(
@@ -35,10 +35,9 @@ def is_length(found: Match) -> bool:
     after = found.string[found.end() :]
     if found.group().endswith(".") and after.lstrip()[:1].islower():
         return True
-    before = found.string[: found.start()]
-    if _BY.search(before) or _OF_LENGTH.match(after):
+    if _BY.search(found.string[: found.start()]) or _OF_LENGTH.match(after):
         return True
-    return bool(ARTICLE.search(before) and _DIMENSION.match(after))
+    return bool(has_article(found) and _DIMENSION.match(after))
 
 
 def _height(found: Match) -> str:
@@ -74,7 +73,7 @@ def _inches(found: Match) -> str | None:
     if _quoted(found) or numbers.is_year(found["number"]):
         return None
     low = f"{numbers.decimal(found['low'])} {between(found)} " if found["low"] else ""
-    return low + measure(found["number"], "in", single=bool(ARTICLE.search(found.string[: found.start()])))
+    return low + measure(found["number"], "in", single=has_article(found))
 
 
 def _inch_fraction(found: Match) -> str | None:
@@ -93,7 +92,7 @@ def _sides(found: Match) -> str:
     sides = re.findall(_SIDE, found["sides"])
     counted = _is_product(found) or (" " in found["sides"] and len("".join(sides)) == len(sides))
     by = " times " if counted and not found["unit"] else " by "
-    unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else " inch" if found["thing"] else ""
+    unit = " inch" if found["thing"] else behind(found["unit"])
     return by.join(map(numbers.plain, sides)) + unit
 
 
@@ -107,9 +106,8 @@ def _area(found: Match) -> str:
         single = bool(_NOUN.match(found.string, found.end()))
         return f"{numbers.plain(found['low'])} times {measure(found['high'], found['unit'], single=single)}"
     small = found["gap"] and (_is_product(found) or len(found["low"] + found["high"]) < 4)
-    unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
-    by = "times" if small and not unit else "by"
-    return f"{numbers.plain(found['low'])} {by} {numbers.plain(found['high'])}{unit}"
+    by = "times" if small and not found["unit"] else "by"
+    return f"{numbers.plain(found['low'])} {by} {numbers.plain(found['high'])}{behind(found['unit'])}"
 
 
 FRACTION_RULES: Final[tuple[Rule, ...]] = (

@@ -124,6 +124,11 @@ def plural(name: str) -> str:
     return f"{first}{space}{_IRREGULAR.get(last, last + 's')}{per}{rest}"
 
 
+def behind(unit: str | None) -> str:
+    """`km` as it is said behind a number of them, with a space; nothing for no unit."""
+    return f" {plural(UNITS[unit])}" if unit else ""
+
+
 def measure(number: str, unit: str, *, scale: str = "", single: bool = False) -> str:
     """`5`, `km` as five kilometers; `single` where the measure describes a thing: a five kilometer run."""
     name = UNITS[unit]

@@ -12,8 +12,8 @@ from typing import Final
 from app import numbers
 from app.amounts import AFTER
 from app.lengths import is_length
-from app.measures import LETTER_UNITS, UNIT, UNITS, plural
-from app.rules import ARTICLE, Match, Rule
+from app.measures import LETTER_UNITS, UNIT, UNITS, behind
+from app.rules import Match, Rule, has_article
 
 _PART_OF: Final = re.compile(r"[ -](?:of|mile|miles|inch|inches|cup|second|seconds)\b")
 _STARS: Final = re.compile(
@@ -41,8 +41,7 @@ _SHARED: Final = re.compile(r"[ -](?:split|rule|mix|ratio|blend|principle|portfo
 
 def _mixed(found: Match) -> str:
     part = numbers.part_beyond(found["top"], found["bottom"])
-    unit = f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
-    return f"{numbers.cardinal(found['whole'])} and {part}{unit}"
+    return f"{numbers.cardinal(found['whole'])} and {part}{behind(found['unit'])}"
 
 
 def _season(top: str, bottom: str) -> str | None:
@@ -65,27 +64,22 @@ def _pair(found: Match) -> str | None:
 
 
 def _fraction(found: Match) -> str:
-    top, bottom = found["top"], found["bottom"]
-    if found["unit"] in LETTER_UNITS and _GOES_ON.match(found.string, found.end()) and not is_length(found):
-        return f"{_pair(found) or numbers.fraction(top, bottom)} {found['unit']}"
-    if not found["unit"] and (pair := _pair(found)):
+    top, bottom, unit = found["top"], found["bottom"], found["unit"]
+    if unit in LETTER_UNITS and _GOES_ON.match(found.string, found.end()) and not is_length(found):
+        return f"{_pair(found) or numbers.fraction(top, bottom)} {unit}"
+    if not unit and (pair := _pair(found)):
         return pair
-    score = (
-        int(top) > 1 and bottom in {"10", "100"} and not found["unit"] and not _PART_OF.match(found.string, found.end())
-    )
+    score = not unit and int(top) > 1 and bottom in {"10", "100"} and not _PART_OF.match(found.string, found.end())
     if top == bottom or score or _STARS.match(found.string, found.end()):
         return f"{numbers.cardinal(top)} out of {numbers.cardinal(bottom)}"
     if int(top) > int(bottom) and (int(bottom) > _FINEST or int(top) >= _IMPROPER):
-        return f"{numbers.cardinal(top)} over {numbers.cardinal(bottom)}" + (
-            f" {plural(UNITS[found['unit']])}" if found["unit"] else ""
-        )
-    unit = ""
-    if found["unit"]:
-        unit = f" {UNITS[found['unit']] if int(bottom) <= 100 else plural(UNITS[found['unit']])}"
+        return f"{numbers.cardinal(top)} over {numbers.cardinal(bottom)}{behind(unit)}"
     spoken = numbers.fraction(top, bottom)
-    if ARTICLE.search(found.string[: found.start()]):
+    if has_article(found):
         spoken = spoken.removeprefix("one ")
-    return f"{spoken}{unit}"
+    if unit:
+        spoken += f" {UNITS[unit]}" if int(bottom) <= 100 else behind(unit)
+    return spoken
 
 
 def _out_of(found: Match) -> str:

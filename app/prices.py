@@ -11,7 +11,7 @@ from typing import Final
 
 from app import numbers
 from app.measures import CURRENCIES, SCALES, UNIT, money
-from app.rules import ARTICLE, NUMBER, SIGN, Match, Rule, alternatives, between
+from app.rules import NUMBER, SIGN, Match, Rule, alternatives, between, has_article
 
 _CURRENCY: Final = alternatives(CURRENCIES)
 _LAKHS: Final = r"(?P<mark>(?:\u20b9|Rs\.?|INR) ?)(?P<whole>\d{1,2}(?:,\d\d)+,\d{3})(?!\d|,\d)"
@@ -39,7 +39,7 @@ def _money(found: Match) -> str:
     number = found["number"].replace(",", "")
     scale = found["scale"] or ""
     minus = "minus " if found["sign"] else ""
-    describes = ARTICLE.search(found.string[: found.start()]) and _THING.match(found.string, found.end())
+    describes = has_article(found) and _THING.match(found.string, found.end())
     return minus + money(number, found["currency"], SCALES.get(scale, scale), single=bool(describes)) + _per(found)
 
 

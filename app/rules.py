@@ -20,8 +20,7 @@ NUMBER: Final = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 """A count or a decimal, with or without commas between thousands."""
 SIGN: Final = r"(?P<sign>(?<![\w.)])[-\u2212])?"
 """Of a number that may be below zero."""
-ARTICLE: Final = re.compile(r"\b[Aa]n? $")
-"""At the end of what stands before a measure: it describes a thing, a five kilometer run."""
+_ARTICLE: Final = re.compile(r"\b[Aa]n? $")
 _BETWEEN: Final = re.compile(r"\b[Bb]etween $")
 _FOLLOWER: Final = re.compile(r"\w")
 _GOES_ON: Final = re.compile(r"\s*[-\u2013\u2014,;:/&+=]")
@@ -78,6 +77,11 @@ def last_dot(found: Match) -> str:
 def between(found: Match) -> str:
     """The word between the ends of a range: "and" after "between", else "to"."""
     return "and" if _BETWEEN.search(found.string, 0, found.start()) else "to"
+
+
+def has_article(found: Match) -> bool:
+    """Whether "a" stands before a measure, which may then describe a thing: a five kilometer run."""
+    return _ARTICLE.search(found.string, 0, found.start()) is not None
 
 
 def cased(words: str, model: str) -> str:
