@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 WARMING: Final = {
-    "english": "On 3 May 2026 it cost $12.50 per kg and/or 7 km: in $, may I warm-up next?",
+    "english": "On 3 May 2026 it cost $12.50 per kg and/or 7 km: in $, may I warm-up next, John?",
     "chinese": "2026\u5e745\u67083\u65e5",
     "japanese": "2026\u5e745\u67083\u65e5",
 }

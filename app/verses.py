@@ -41,6 +41,6 @@ VERSE_RULE: Final = Rule(
     rf"(?<![\w.])(?:(?P<order>[123]) )?(?P<book>\b(?:{alternatives(_NAMES)}))(?P<dot>\.)? (?P<chapter>\d{{1,3}}):"
     r"(?P<verses>[1-9]\d{0,2}(?:[-\u2013]\d{1,3})?)(?![\w:]|[-\u2013]\d| ?[ap]\.?m\b)",
     _verse,
-    needs=":",
+    needs=_NAMES,
 )
 """Tried before times of day."""
