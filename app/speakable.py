@@ -1,8 +1,8 @@
 """Normalised English reduced to what a voice with a lexicon reads.
 
 Purpose: only words of plain letters and the marks `, . ? ! ; :` come out, ending with a mark.
-Knows: letters, punctuation. Does not know: phones, initials (the lexicon's keeper decides what is spelled), numbers
-(they are words by now).
+Knows: letters, punctuation, digits one by one (numbers are words by now, if they were to be). Does not know: phones,
+initials (the lexicon's keeper decides what is spelled).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import unicodedata
 from typing import Final
 
+from app import numbers
 from app.spans import SpannedText
 
 _PLAIN: Final = re.compile(r"[A-Z]?[a-z]+(?:(?:'|,? )[a-z]+)*[.?!]?\Z")
@@ -63,6 +64,8 @@ def _plain(found: re.Match[str]) -> str:
     character = found.group()
     if character.isalpha():
         return _latin(character)
+    if character.isdecimal():
+        return f" {numbers.spelled(character)} "
     if character == "-":
         text, place = found.string, found.start()
         joined = text[place - 1 : place].isalnum() and text[place + 1 : place + 2].isalnum()

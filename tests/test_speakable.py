@@ -45,6 +45,7 @@ ALLOWED = re.compile(r"(?:[A-Za-z']+(?:[,.?!;:]? [A-Za-z']+)*[,.?!;:])?")
         ("he said (\u201cyes\u201d).", "he said, yes."),
         ("fine (really?)", "fine, really?"),
         ("cut behind (a bracket),", "cut behind, a bracket,"),
+        ("I have 4 cats in room 20", "I have four cats in room two zero."),
     ],
 )
 def test_becomes(text: str, expected: str) -> None:
