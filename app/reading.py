@@ -28,7 +28,7 @@ class Reading:
     """The choices of one stream; remembers only which language it seemed to be in."""
 
     def __init__(self, *, language: str, normalize: bool, for_lexicon: bool) -> None:
-        self.normalize = normalize
+        self._normalize = normalize
         self._for_lexicon = for_lexicon
         self.language = "english" if for_lexicon else language.lower()
         """What the caller said; "auto" where the text shows it."""
@@ -52,7 +52,7 @@ class Reading:
 
         `opened`: marks of quotations that go on in these words (`app.lengths.open_quotations`).
         """
-        if self.normalize:
+        if self._normalize:
             if language == "english":
                 words = strip_markup(speak_hidden(speak_formulas(words)))
                 words = _normalize(speak_addresses(words), opened)

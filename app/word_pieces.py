@@ -65,7 +65,8 @@ class WordPieces:
 
     def _piece(self, part: SpannedText, *, ends: bool, torn: bool = False) -> TextPiece | None:
         spoken = self._reading.read(part, self._language or "", torn=torn, whole=ends, opened=self._opened).text
-        read = f"{self._read} {spoken}" if self._read and spoken and self._reading.normalize else self._read + spoken
+        gap = " " if self._read and spoken and not spoken[0].isspace() else ""
+        read = f"{self._read}{gap}{spoken}"
         if ends and self._read and not spoken:
             read += self._reading.end_mark(torn=torn)
         text, ids = self._symbols(read)

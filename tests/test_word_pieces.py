@@ -112,6 +112,15 @@ def test_a_voice_that_reads_phones_begins_early_too(phones: TextFrontEnd) -> Non
     assert [piece.ends_segment for piece in said] == [False] * (len(said) - 1) + [True]
 
 
+def test_words_of_a_text_that_is_not_normalised_stay_apart(phones: TextFrontEnd) -> None:
+    words = ("they went", " home again", " and then", " slept.")
+    front_end = phones.fresh(words=True, normalize=False)
+    said = [piece.text for word in words for piece in early(front_end, word)]
+    said += [piece.text for piece in front_end.finish()]
+    assert len(said) > 2
+    assert " ".join(said) == feed(phones.fresh(), "".join(words))[0].text
+
+
 @example("and then they went away ' . agent 007")
 @example("](http://a.b) [a link on 9/11 ](http://a.b)")
 @given(STREAM)
