@@ -26,10 +26,11 @@ _CLEAR_DAYS: Final = ("Tue", "Tues", "Thu", "Thur", "Thurs", "Fri")
 """No words besides, so that they need no dot."""
 _CLEAR_MONTHS: Final = ("Jan", "Feb", "Apr", "Aug", "Sep", "Sept", "Oct", "Nov", "Dec")
 _MONTH: Final = rf"(?P<month>{_ANY_MONTH})\b\.?"
-_DAY: Final = r"(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
+_DAY_NUMBER: Final = r"0?[1-9]|[12]\d|3[01]"
+_DAY: Final = rf"(?P<day>{_DAY_NUMBER})(?:st|nd|rd|th)?"
 _MONTH_NUMBER: Final = "0?[1-9]|1[0-2]"
 _LATE_DAYS: Final = "1[345789]|2[1-9]|3[01]"
-_MONTH_DAY: Final = rf"(?P<month>{_MONTH_NUMBER})/(?P<day>0?[1-9]|[12]\d|3[01])"
+_MONTH_DAY: Final = rf"(?P<month>{_MONTH_NUMBER})/(?P<day>{_DAY_NUMBER})"
 _NO_FRACTION: Final = r"(?![\w/-]|[.,]\d| of\b)"
 _YEAR: Final = r"(?P<year>\d{4})"
 _MAYBE_MONTH: Final = rf"(?P<month>{alternatives(_ALSO_WORDS)})\b"
@@ -168,7 +169,7 @@ _LOWER_CASE: Final[tuple[Rule, ...]] = (
         needs=_ALSO_WORDS,
     ),
     Rule(
-        rf"(?P<the>\b[Tt]he )?\b(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th) of {_MAYBE_MONTH}(?! \d)",
+        rf"(?P<the>\b[Tt]he )?\b(?P<day>{_DAY_NUMBER})(?:st|nd|rd|th) of {_MAYBE_MONTH}(?! \d)",
         _day_month,
         needs=_ALSO_WORDS,
     ),
@@ -219,7 +220,7 @@ DATE_RULES: Final[tuple[Rule, ...]] = (
         needs=_MONTH_BEGINNINGS,
     ),
     Rule(
-        rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b{_DAY.replace('day', 'first')} ?[-\u2013] ?"
+        rf"(?P<the>\b[Tt]he )?(?<![\w.,$])\b(?P<first>{_DAY_NUMBER})(?:st|nd|rd|th)? ?[-\u2013] ?"
         rf"(?={_DAY} (?:of )?{_MONTH}(?!\w))",
         lambda f: f"{f['the'] or 'the '}{numbers.ordinal(f['first'].lstrip('0'))} to ",
         needs=_MONTH_BEGINNINGS,
