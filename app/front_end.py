@@ -24,15 +24,13 @@ from app.word_pieces import WordPieces
 from engines.errors import BundleError
 from engines.voice_files import front_end_info
 
-__all__ = ["PHONE_BOUNDS", "TEXT_BOUNDS", "UNTOUCHED_BOUNDS", "Pronouncer", "TextFrontEnd", "TextPiece"]
-
 _BLOCK: Final = 16384
 """Characters worked on at a time, so that a large text needs no memory in proportion."""
 
-TEXT_BOUNDS: Final = SegmentBounds()
-PHONE_BOUNDS: Final = SegmentBounds(longest=120)
+_TEXT_BOUNDS: Final = SegmentBounds()
+_PHONE_BOUNDS: Final = SegmentBounds(longest=120)
 """Voices that read phones are small and were trained on short sentences: about 8 s."""
-UNTOUCHED_BOUNDS: Final = SegmentBounds(longest=600, shortest=600)
+_UNTOUCHED_BOUNDS: Final = SegmentBounds(longest=600, shortest=600)
 """Text that is not normalised is spoken as it was given: sentences stay together up to about 40 s."""
 
 
@@ -65,7 +63,7 @@ class TextFrontEnd:
         self._pronouncer = pronouncer
         self._wished = bounds
         if bounds is None:
-            bounds = PHONE_BOUNDS if pronouncer else TEXT_BOUNDS if normalize else UNTOUCHED_BOUNDS
+            bounds = _PHONE_BOUNDS if pronouncer else _TEXT_BOUNDS if normalize else _UNTOUCHED_BOUNDS
         self._reading = Reading(language=language, normalize=normalize, for_lexicon=pronouncer is not None)
         self._words = WordPieces(self._symbols, self._reading) if words else None
         self._cleaner = Cleaner(tokenizer.control_strings)

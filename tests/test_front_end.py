@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.front_end import TextFrontEnd, TextPiece
+from app.front_end import TextFrontEnd
 from app.segmenter import SegmentBounds
+from app.text_piece import TextPiece
 from app.tokenizer import TextTokenizer
 from engines.errors import BundleError
 from engines.manifest import FrontEndKind, write_manifest

@@ -9,11 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.certain import certain_length
-from app.front_end import TextFrontEnd, TextPiece
+from app.front_end import TextFrontEnd
 from app.phones import PhoneFrontEnd
 from app.reading import Reading
 from app.segmenter import SegmentBounds
 from app.spans import SpannedText
+from app.text_piece import TextPiece
 from app.word_pieces import WordPieces
 from tests.spoken_english import SPOKEN
 from tests.test_phones import CHECKPOINT
