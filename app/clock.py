@@ -120,7 +120,7 @@ CLOCK_RULES: Final[tuple[Rule, ...]] = (
         r"(?<![\w.,:])\d{1,4} ?[dhm](?:(?:in|r|rs|ins)\b)?(?: ?\d{1,3} ?[hms](?:(?:in|ins|r|rs|ec|ecs)\b)?)+(?!\w)",
         _duration,
     ),
-    Rule(r"(?<![\w.,])(?P<minutes>\d{1,3})m(?= (?:timer|alarm)\b)", lambda f: _amount(f["minutes"], "minute")),
+    Rule(r"(?<=\d)m(?= (?:timer|alarm)\b)", " minute"),
     Rule(r"(?<![\w.:])(?P<minutes>\d{1,3}):(?P<seconds>[0-5]\d)(?= (?:left(?! turn)|remaining)\b)", _left),
     Rule(r"(?<=\b[Nn]oon)[-\u2013](?=\d)|(?<=\b[Mm]idnight)[-\u2013](?=\d)", " to "),
     Rule(r"(?<=\d:\d\d) ?[-\u2013] ?(?=\d{1,2}(?::\d\d|[\s,;)]|\.?$| ?[ap]\.?m\b))", " to "),

@@ -36,6 +36,9 @@ LINES: Final[dict[str, dict[str, str]]] = {
         "Only 2 in deep water can swim.": "Only two in deep water can swim.",
         'a 15.6" screen, 12.5-17" wide': "a fifteen point six inch screen, twelve point five to seventeen inches wide",
     },
+    "a measure that describes a thing": {
+        "Set a 5m timer and a 20m alarm.": "Set a five minute timer and a twenty minute alarm.",
+    },
     "ranges that begin with a decimal": {
         "Set it to 37.5-38 degrees.": "Set it to thirty seven point five to thirty eight degrees.",
         "Between 19.5-21 it stops.": "Between nineteen point five and twenty one it stops.",
