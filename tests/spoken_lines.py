@@ -36,6 +36,13 @@ LINES: Final[dict[str, dict[str, str]]] = {
         "Only 2 in deep water can swim.": "Only two in deep water can swim.",
         'a 15.6" screen, 12.5-17" wide': "a fifteen point six inch screen, twelve point five to seventeen inches wide",
     },
+    "signs that rules wait for": {
+        "The meeting is may 5th.": "The meeting is May fifth.",
+        "1\u20442 cup of milk": "one half cup of milk",
+        "a crate of 2 \u00d7 3 \u00d7 4 cm": "a crate of two by three by four centimeters",
+        "It is 5 km\u201310 km away.": "It is five kilometers to ten kilometers away.",
+        "We left on Tue, b/c it rained.": "We left on Tuesday, because it rained.",
+    },
     "a measure that describes a thing": {
         "Set a 5m timer and a 20m alarm.": "Set a five minute timer and a twenty minute alarm.",
     },
