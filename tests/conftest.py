@@ -15,7 +15,7 @@ from tests.engine_rig import Stage
 from tests.host_races import no_races
 from tests.parity_engine import ParityBundles
 from tests.service_manager import Manager
-from tests.tensorrt_rig import Plans, Voice, write_voice
+from tests.tensorrt_rig import Plans, Said, Voice, speak_alone, write_voice
 from tests.tiny_checkpoint import write_checkpoint
 from tests.tiny_spec import TINY
 
@@ -65,6 +65,12 @@ def voice(tmp_path_factory: pytest.TempPathFactory) -> Voice:
 def plans(voice: Voice, tmp_path_factory: pytest.TempPathFactory) -> Plans:
     """Its plans."""
     return Plans(voice, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def alone(voice: Voice) -> dict[int, Said]:
+    """What each of the rig's requests says to it on ONNX Runtime, one after the other."""
+    return speak_alone(voice)
 
 
 @pytest.fixture

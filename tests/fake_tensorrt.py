@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
+from functools import lru_cache
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +38,22 @@ class FakeLoader:
         return FakeEngine(self._cuda, plan.folder / graph.file, graph)
 
 
+@lru_cache(maxsize=64)
+def _session(path: Path, written_ns: int) -> Any:
+    """Opened once for all engines of a graph, as long as nobody writes to its folder: a run leaves nothing in it."""
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = 1
+    return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
 class FakeEngine:
     """One graph in ONNX Runtime."""
 
     scratch_bytes = SCRATCH_BYTES
 
     def __init__(self, cuda: FakeCuda, path: Path, graph: PlanGraph) -> None:
-        options = ort.SessionOptions()
-        options.log_severity_level = 3
-        options.intra_op_num_threads = 1
-        self.session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self.session = _session(path, max(file.stat().st_mtime_ns for file in path.parent.iterdir()))
         self.graph, self.cuda = graph, cuda
         self.inputs = {value.name: value for value in self.session.get_inputs()}
         self.outputs = [value.name for value in self.session.get_outputs()]
@@ -87,22 +95,21 @@ class FakeContext:
         self._engine.cuda.touch(Region(self._scratch, self._engine.scratch_bytes), writes=True)
         given = {}
         for name, value in self._engine.inputs.items():
-            kind = np.dtype(_KINDS[value.type])
-            given[name] = self._memory(addresses[name], shapes[name], kind, writes=False).copy()
+            given[name] = self._memory(addresses[name], shapes[name], _KINDS[value.type], writes=False).copy()
         for name, made in zip(self._engine.outputs, self._engine.session.run(None, given), strict=True):
             self._memory(addresses[name], made.shape, made.dtype, writes=True)[...] = made
 
     def _memory(self, address: int, shape: tuple[int, ...], kind: np.dtype[Any], *, writes: bool) -> npt.NDArray[Any]:
-        size = int(np.prod(shape)) * kind.itemsize
+        size = prod(shape) * kind.itemsize
         assert address % 8 == 0
         self._engine.cuda.touch(Region(address, size), writes=writes)
-        raw = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
-        return raw.view(kind).reshape(shape)
+        memory: npt.NDArray[Any] = np.ndarray(shape, kind, memoryview((ctypes.c_uint8 * size).from_address(address)))
+        return memory
 
 
-_KINDS = {
-    "tensor(float)": np.float32,
-    "tensor(float16)": np.float16,
-    "tensor(int64)": np.int64,
-    "tensor(int32)": np.int32,
+_KINDS: dict[str, np.dtype[Any]] = {
+    "tensor(float)": np.dtype(np.float32),
+    "tensor(float16)": np.dtype(np.float16),
+    "tensor(int64)": np.dtype(np.int64),
+    "tensor(int32)": np.dtype(np.int32),
 }

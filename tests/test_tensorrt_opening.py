@@ -33,11 +33,11 @@ from tests.tensorrt_rig import (
     ROWS_STEPPED,
     SLOTS,
     Plans,
+    Said,
     Voice,
     check,
     hear,
     open_engine,
-    speak_alone,
     start,
 )
 
@@ -163,7 +163,7 @@ def test_a_row_that_is_void_lies_behind_all_that_count(
 
 @pytest.mark.parametrize(("stage", "refused"), [("the talker", "talker"), ("the codec", "clear")])
 def test_what_cannot_be_recorded_goes_on_piece_by_piece(
-    voice: Voice, plans: Plans, caplog: pytest.LogCaptureFixture, stage: str, refused: str
+    voice: Voice, plans: Plans, alone: dict[int, Said], caplog: pytest.LogCaptureFixture, stage: str, refused: str
 ) -> None:
     cuda = FakeCuda()
     cuda.fails = lambda what: cuda.recording and what == refused
@@ -172,7 +172,7 @@ def test_what_cannot_be_recorded_goes_on_piece_by_piece(
         f"{stage} cannot be recorded as one sequence (the fake device fails in {refused}); it goes on piece by piece,"
         " slower"
     ]
-    check(engine, speak_alone(voice))
+    check(engine, alone)
     assert len(cuda.called("abandon_recording")) == 1
     assert cuda.called("launch"), "the other stage is recorded"
 

@@ -17,7 +17,7 @@ from export.tensorrt import FrameShape
 from tests.fake_cuda import FakeCuda
 from tests.fake_tensorrt import FakeEngine, FakeLoader
 from tests.tensorrt_machine import FORMS
-from tests.tensorrt_rig import CONFIG, SLOTS, Plans, Voice, check, hear, speak_alone, start
+from tests.tensorrt_rig import CONFIG, SLOTS, Plans, Said, Voice, check, hear, start
 
 
 class Overflowing:
@@ -57,8 +57,9 @@ class OverflowingLoader(FakeLoader):
 @pytest.mark.parametrize("shape", FrameShape)
 @pytest.mark.parametrize("form", FORMS)
 def test_who_comes_after_an_overflow_says_what_he_says_alone(
-    voice: Voice, plans: Plans, monkeypatch: pytest.MonkeyPatch, form: AttentionForm, shape: FrameShape, recorded: bool
-) -> None:
+    voice: Voice, plans: Plans, alone: dict[int, Said], monkeypatch: pytest.MonkeyPatch,
+    form: AttentionForm, shape: FrameShape, recorded: bool,
+) -> None:  # fmt: skip
     """A run reads its slot's whole cache: hidden rows that are no numbers would be in every row after them."""
     monkeypatch.setenv(NO_GRAPH, "" if recorded else "1")
     cuda = FakeCuda()
@@ -69,4 +70,4 @@ def test_who_comes_after_an_overflow_says_what_he_says_alone(
     for utterance in [start(engine, number) for number in range(1, 1 + SLOTS)]:
         hear(utterance)
     loader.overflow(False)
-    check(engine, speak_alone(voice))
+    check(engine, alone)

@@ -33,16 +33,10 @@ from tests.tensorrt_rig import (
     check,
     hear,
     open_engine,
-    speak_alone,
     start,
 )
 
 pytestmark = pytest.mark.usefixtures("races")
-
-
-@pytest.fixture(scope="module")
-def alone(voice: Voice) -> dict[int, Said]:
-    return speak_alone(voice)
 
 
 @pytest.fixture(scope="module")
