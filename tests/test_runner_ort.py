@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper
 
 from engines.errors import BundleError, DeviceError
 from engines.runner import Place
 from engines.runner_ort import OrtRunner, open_session
+from tests.small_graph import write_graph
 
 
 @pytest.fixture(scope="module")
@@ -22,18 +22,8 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
         helper.make_node("Cast", ["x"], ["index"], to=TensorProto.INT64),
         helper.make_node("Gather", ["total", "index"], ["picked"]),
     ]
-    values = {
-        name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N"])
-        for name in ("total", "x", "next_total", "picked")
-    }
-    model = helper.make_model(
-        helper.make_graph(nodes, "sum", [values["total"], values["x"]], [values["next_total"], values["picked"]]),
-        opset_imports=[helper.make_opsetid("", 21)],
-        ir_version=10,
-    )
     path = tmp_path_factory.mktemp("graphs") / "sum.onnx"
-    onnx.save(model, path)
-    return path
+    return write_graph(path, nodes, ["total", "x"], ["next_total", "picked"], ["N"])
 
 
 def test_bound_memory_is_read_and_written_in_place(graph: Path) -> None:

@@ -8,36 +8,26 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-import onnx
 import onnxruntime as ort
 import pytest
-from onnx import TensorProto, helper
+from onnx import helper
 
 from engines import runner_ort_cuda
 from engines.errors import BundleError, DeviceError
 from engines.runner import Place, Tensor
 from engines.runner_ort import host_tensor
 from engines.runner_ort_cuda import CUDA, OrtDevice, OrtDeviceBinding, OrtDeviceRunner, cuda_fault
+from tests.small_graph import write_graph
 
 STAND_IN = OrtDevice("CPUExecutionProvider", "cpu")
 
 
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """next_total = total + x; copy = total."""
+    """next_total = total + x; negative = -total."""
     nodes = [helper.make_node("Add", ["total", "x"], ["next_total"]), helper.make_node("Neg", ["total"], ["negative"])]
-    values = {
-        name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 2])
-        for name in ("total", "x", "next_total", "negative")
-    }
-    model = helper.make_model(
-        helper.make_graph(nodes, "sum", [values["total"], values["x"]], [values["next_total"], values["negative"]]),
-        opset_imports=[helper.make_opsetid("", 21)],
-        ir_version=10,
-    )
     path = tmp_path_factory.mktemp("graphs") / "sum.onnx"
-    onnx.save(model, path)
-    return path
+    return write_graph(path, nodes, ["total", "x"], ["next_total", "negative"], ["N", 2])
 
 
 def test_what_stays_on_the_device_is_updated_there(graph: Path) -> None:
