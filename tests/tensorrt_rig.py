@@ -19,6 +19,7 @@ from engines.contract import Codes, Layout, Sampling, SpeechRequest
 from engines.engine import EngineConfig, SpeechEngine
 from engines.manifest import StageSampling, write_manifest
 from engines.plan_files import Plan
+from engines.stages import Stages
 from engines.tensorrt_stages import open_tensorrt
 from engines.utterance import LiveUtterance
 from export.attention_tensorrt import AttentionForm
@@ -123,9 +124,14 @@ def hear(utterance: LiveUtterance) -> Said:
     return Said(outcome.codes, np.concatenate(parts))
 
 
+def open_stages(
+    voice: Voice, plan: Plan, cuda: FakeCuda, loader: FakeLoader | None = None, config: EngineConfig = CONFIG
+) -> Stages:
+    return open_tensorrt(plan, voice.bundle.manifest, config, cuda, loader or FakeLoader(cuda))
+
+
 def open_engine(voice: Voice, plan: Plan, cuda: FakeCuda, config: EngineConfig = CONFIG) -> SpeechEngine:
-    stages = open_tensorrt(plan, voice.bundle.manifest, config, cuda, FakeLoader(cuda))
-    engine = SpeechEngine(voice.bundle, stages, config)
+    engine = SpeechEngine(voice.bundle, open_stages(voice, plan, cuda, config=config), config)
     engine.warm_up()
     if Races.found is not None:  # talker and codec are warmed side by side, the codec by codes that nobody made for it
         Races.found[:] = [race for race in Races.found if "the host" in race]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import msgspec
@@ -21,7 +21,7 @@ from engines.plan_set import PlanGraph
 from engines.sampling import resolve_sampling
 from engines.tensorrt_memory import TALKER_CACHE, fill_constants, frame_wants
 from engines.tensorrt_recording import Recorder
-from engines.tensorrt_stages import NO_GRAPH, open_tensorrt
+from engines.tensorrt_stages import NO_GRAPH
 from export.attention_tensorrt import AttentionForm
 from export.tensorrt import FrameShape
 from tests.fake_cuda import FakeCuda
@@ -38,15 +38,17 @@ from tests.tensorrt_rig import (
     check,
     hear,
     open_engine,
+    open_stages,
     start,
 )
 
+Shapes = dict[str, tuple[int, ...]]
 pytestmark = pytest.mark.usefixtures("races")
 
 
 def test_every_slot_has_run_a_prompt_before_the_first_listener_comes(voice: Voice, plans: Plans) -> None:
     cuda = FakeCuda()
-    stages = open_tensorrt(plans[ROWS_STEPPED], voice.bundle.manifest, CONFIG, cuda, FakeLoader(cuda))
+    stages = open_stages(voice, plans[ROWS_STEPPED], cuda)
     assert len(cuda.called("prefill")) == SLOTS
     assert [call.about for call in cuda.called("stream")] == [(True,), (False,)], "the talker is in a hurry"
     stages.close()
@@ -64,7 +66,7 @@ def test_the_largest_engine_is_loaded_first(voice: Voice, plans: Plans) -> None:
     sizes = dict(zip(("codec", "prefill", "step", "talker"), (10, 30, 20, 40), strict=True))
     graphs = tuple(msgspec.structs.replace(graph, bytes=sizes[graph.role]) for graph in plan.about.graphs)
     sized = Plan(plan.folder, msgspec.structs.replace(plan.about, graphs=graphs))
-    open_tensorrt(sized, voice.bundle.manifest, CONFIG, cuda, Noting(cuda)).close()
+    open_stages(voice, sized, cuda, Noting(cuda)).close()
     assert loaded == [40, 30, 20, 10]
 
 
@@ -79,7 +81,7 @@ def test_the_memory_that_engines_share_is_enough_for_each(voice: Voice, plans: P
             return engine
 
     cuda = FakeCuda()
-    open_tensorrt(plans[ROWS_STEPPED], voice.bundle.manifest, CONFIG, cuda, Hungry(cuda)).close()
+    open_stages(voice, plans[ROWS_STEPPED], cuda, Hungry(cuda)).close()
     assert cuda.allocated.count(33 * SCRATCH_BYTES) == 1, "the codec's is not shared: it runs beside the talker's"
 
 
@@ -96,25 +98,33 @@ def test_new_rows_have_room_for_a_frame_of_all_slots_and_for_a_piece_of_a_prompt
     assert not any("fresh" in name for name in in_place), "they are written where they belong"
 
 
+def overhear(
+    monkeypatch: pytest.MonkeyPatch, role: str, note: Callable[[FakeContext, dict[str, int], Shapes], None]
+) -> None:
+    """Have every run of a graph's noted before it is done."""
+    run = FakeContext._run
+
+    def noting(self: FakeContext, addresses: dict[str, int], shapes: Shapes) -> None:
+        if self._engine.graph.role == role:
+            note(self, addresses, shapes)
+        run(self, addresses, shapes)
+
+    monkeypatch.setattr(FakeContext, "_run", noting)
+
+
 def test_every_piece_of_a_prompt_is_run_with_its_own_rows(
     voice: Voice, plans: Plans, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, ran = FakeContext._run, list[int]()
-
-    def noting(self: FakeContext, addresses: dict[str, int], shapes: dict[str, tuple[int, ...]]) -> None:
-        if self._engine.graph.role == "prefill":
-            ran.append(shapes[FrameInputs.CODEC_ROWS][1])
-        run(self, addresses, shapes)
-
+    ran = list[int]()
+    overhear(monkeypatch, "prefill", lambda context, addresses, shapes: ran.append(shapes[FrameInputs.CODEC_ROWS][1]))
     resize, resized = FakeContext.resize, list[int]()
 
     def noting_sizes(self: FakeContext, sizes: Mapping[str, int]) -> None:
         resized.append(sizes["S"])
         resize(self, sizes)
 
-    monkeypatch.setattr(FakeContext, "_run", noting)
     cuda, pieces = FakeCuda(), [(0, 2), (1, 1), (0, 2), (1, 3), (0, 1)]
-    stages = open_tensorrt(plans[ROWS_STEPPED], voice.bundle.manifest, CONFIG, cuda, FakeLoader(cuda))
+    stages = open_stages(voice, plans[ROWS_STEPPED], cuda)
     monkeypatch.setattr(FakeContext, "resize", noting_sizes)
     ran.clear()
     for slot, count in pieces:
@@ -130,24 +140,22 @@ def test_a_row_that_is_void_lies_behind_all_that_count(
     voice: Voice, plans: Plans, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever rests with one position left loses no row by the others' steps."""
-    run, lengths = FakeContext._run, list[list[int]]()
+    lengths = list[list[int]]()
 
-    def noting(self: FakeContext, addresses: dict[str, int], shapes: dict[str, tuple[int, ...]]) -> None:
-        if self._engine.graph.role == "talker":
-            kinds = {
-                name: np.int64 if "int" in self._engine.inputs[name].type else np.float32 for name in SAMPLING_INPUTS
-            }
-            given = {
-                name: self._memory(addresses[name], shapes[name], np.dtype(kind), writes=False)
-                for name, kind in {**kinds, FrameInputs.PAST_LENGTHS: np.int32}.items()
-            }
-            lengths.append(given.pop(FrameInputs.PAST_LENGTHS).tolist())
-            assert all((values > 0).all() for values in given.values()), "it is computed, with numbers that can be"
-        run(self, addresses, shapes)
+    def note(context: FakeContext, addresses: dict[str, int], shapes: Shapes) -> None:
+        kinds = {
+            name: np.int64 if "int" in context._engine.inputs[name].type else np.float32 for name in SAMPLING_INPUTS
+        }
+        given = {
+            name: context._memory(addresses[name], shapes[name], np.dtype(kind), writes=False)
+            for name, kind in {**kinds, FrameInputs.PAST_LENGTHS: np.int32}.items()
+        }
+        lengths.append(given.pop(FrameInputs.PAST_LENGTHS).tolist())
+        assert all((values > 0).all() for values in given.values()), "it is computed, with numbers that can be"
 
-    monkeypatch.setattr(FakeContext, "_run", noting)
+    overhear(monkeypatch, "talker", note)
     cuda, manifest = FakeCuda(), voice.bundle.manifest
-    stages = open_tensorrt(plans[ROWS_STEPPED], manifest, CONFIG, cuda, FakeLoader(cuda))
+    stages = open_stages(voice, plans[ROWS_STEPPED], cuda)
     talker, hidden = stages.talker, manifest.talker.hidden
     for slot, rows in ((1, POSITIONS - 1), (2, 3)):
         talker.begin(slot, resolve_sampling(Sampling(), 0, manifest.sampling))
@@ -226,7 +234,7 @@ def test_a_first_run_that_fails_on_the_device_is_told_while_there_are_other_ways
     monkeypatch.setattr(FakeContext, "_run", fail)
     cuda = FakeCuda(eager=False)
     with pytest.raises(DeviceError, match="illegal memory access"):
-        open_tensorrt(plans[ROWS_STEPPED], voice.bundle.manifest, CONFIG, cuda, FakeLoader(cuda))
+        open_stages(voice, plans[ROWS_STEPPED], cuda)
     assert cuda.calls[-1].what == "close"
 
 
@@ -258,7 +266,7 @@ def test_a_closed_engine_lets_its_weights_go_before_the_memory_and_though_nothin
     loader = WatchedLoader(cuda)
     gc.disable()
     try:
-        stages = open_tensorrt(plans[AttentionForm.ROWS, shape], voice.bundle.manifest, CONFIG, cuda, loader)
+        stages = open_stages(voice, plans[AttentionForm.ROWS, shape], cuda, loader)
         with SpeechEngine(voice.bundle, stages, CONFIG) as engine:
             del stages
             hear(start(engine, 1))

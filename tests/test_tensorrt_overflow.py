@@ -11,13 +11,13 @@ import pytest
 from engines.engine import SpeechEngine
 from engines.plan_files import Plan
 from engines.plan_set import PlanGraph
-from engines.tensorrt_stages import NO_GRAPH, open_tensorrt
+from engines.tensorrt_stages import NO_GRAPH
 from export.attention_tensorrt import AttentionForm
 from export.tensorrt import FrameShape
 from tests.fake_cuda import FakeCuda
 from tests.fake_tensorrt import FakeEngine, FakeLoader
 from tests.tensorrt_machine import FORMS
-from tests.tensorrt_rig import CONFIG, SLOTS, Plans, Said, Voice, check, hear, start
+from tests.tensorrt_rig import CONFIG, SLOTS, Plans, Said, Voice, check, hear, open_stages, start
 
 
 class Overflowing:
@@ -64,8 +64,7 @@ def test_who_comes_after_an_overflow_says_what_he_says_alone(
     monkeypatch.setenv(NO_GRAPH, "" if recorded else "1")
     cuda = FakeCuda()
     loader = OverflowingLoader(cuda)
-    stages = open_tensorrt(plans[form, shape], voice.bundle.manifest, CONFIG, cuda, loader)
-    engine = SpeechEngine(voice.bundle, stages, CONFIG)
+    engine = SpeechEngine(voice.bundle, open_stages(voice, plans[form, shape], cuda, loader), CONFIG)
     loader.overflow(True)
     for utterance in [start(engine, number) for number in range(1, 1 + SLOTS)]:
         hear(utterance)
