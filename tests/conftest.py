@@ -14,6 +14,7 @@ from tests.cli_rig import Speak
 from tests.engine_rig import Stage
 from tests.host_races import no_races
 from tests.parity_engine import ParityBundles
+from tests.playback_place import Place, make_place
 from tests.service_manager import Manager
 from tests.tensorrt_rig import Plans, Said, Voice, speak_alone, write_voice
 from tests.tiny_checkpoint import write_checkpoint
@@ -84,6 +85,12 @@ def races() -> Iterator[list[str]]:
 def speak(tiny_bundle: Path, tmp_path: Path) -> Speak:
     """`speak`, with the small model, in an empty folder."""
     return Speak(tiny_bundle, tmp_path)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """Where a person calls `speak`, with devices that keep what they play."""
+    return make_place(tmp_path, monkeypatch)
 
 
 @pytest.fixture

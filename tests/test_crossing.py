@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from app import client_places
 from app.daemon_client import RemoteSession
 from engines.contract import End, Pace
 from tests.daemon_rig import play, turn_until
-from tests.playback_place import Place, make_place
+from tests.playback_place import Place
 from tests.session_rig import ListSink
 from tests.test_daemon_client import connected, wishes
 
@@ -42,11 +41,6 @@ IDLE: tuple[dict[str, object], ...] = (
     {"type": "error", "context": "speak", "code": "idle", "message": "no text came"},
     {**DONE, "outcome": "error"},
 )
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    return make_place(tmp_path, monkeypatch)
 
 
 @contextlib.asynccontextmanager

@@ -5,19 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from app.loudspeaker import Loudspeaker
 from app.socket_sink import SocketSink
 from tests.daemon_rig import Client, ServedFakeEngine, frames, play, serving, settings, turn_until
-from tests.playback_place import Place, is_sine, make_place, stretches
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    return make_place(tmp_path, monkeypatch)
+from tests.playback_place import Place, is_sine, stretches
 
 
 def test_a_context_left_alone_is_ended() -> None:

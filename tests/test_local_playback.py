@@ -17,12 +17,7 @@ from app.sink import to_pcm16
 from tests.audio_world import find_in, needs_pacing, no_devices, paced_device, recording
 from tests.daemon_rig import Client, ServedFakeEngine, play, turn_until
 from tests.fake_engine import sine
-from tests.playback_place import Place, is_sine, make_place, stretches, use
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    return make_place(tmp_path, monkeypatch)
+from tests.playback_place import Place, is_sine, stretches, use
 
 
 def test_a_text_is_played_exactly(place: Place) -> None:

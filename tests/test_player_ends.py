@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import pytest
 
 from app import player_process
 from tests.daemon_rig import Client, ServedFakeEngine, play, turn_until
-from tests.playback_place import Place, is_sine, make_place, stretches
+from tests.playback_place import Place, is_sine, stretches
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    return make_place(tmp_path, monkeypatch)
+@contextlib.asynccontextmanager
+async def struck(place: Place, blow: signal.Signals, **texts: str) -> AsyncIterator[Client]:
+    """Who waits for the player of all these texts, when it was struck while the first had nothing to play yet."""
+    engine = ServedFakeEngine(hold=True)
+    async with place.daemon(engine) as daemon, Client(daemon, unix=str(place.socket)) as client:
+        for name, text in texts.items():
+            await client.speak(name, text, play="local")
+        await turn_until(lambda: engine.started and engine.started[0].text_ended)
+        player = daemon.services.loudspeaker.player
+        assert player._process is not None
+        engine.hold = False
+        os.kill(player._process.pid, blow)
+        engine.started[0].sound(3)
+        engine.started[0].end()
+        await client.until("context.done", times=len(texts))
+        yield client
 
 
 def test_those_who_wait_outlive_a_player_that_dies(place: Place) -> None:
     async def scenario() -> None:
-        engine = ServedFakeEngine(hold=True)
-        async with place.daemon(engine) as daemon, Client(daemon, unix=str(place.socket)) as client:
-            for name, text in (("a", "abc"), ("b", "ab"), ("c", "a")):
-                await client.speak(name, text, play="local")
-            await turn_until(lambda: engine.started and engine.started[0].text_ended)
-            player = daemon.services.loudspeaker.player
-            assert player._process is not None
-            engine.hold = False
-            os.kill(player._process.pid, signal.SIGSEGV)
-            engine.started[0].sound(3)
-            engine.started[0].end()
-            await client.until("context.done", times=3)
-            assert {name: client.heard[name].done["outcome"] for name in "abc"} == {
-                "a": "error",
-                "b": "end",
-                "c": "end",
-            }
+        async with struck(place, signal.SIGSEGV, a="abc", b="ab", c="a") as client:
+            outcomes = {name: client.heard[name].done["outcome"] for name in "abc"}
+        assert outcomes == {"a": "error", "b": "end", "c": "end"}
         assert [is_sine(piece, frames) for piece, frames in zip(stretches(place.played()), (2, 1), strict=True)]
 
     play(scenario())
@@ -47,18 +47,7 @@ def test_those_who_wait_outlive_a_player_that_was_stopped(place: Place, monkeypa
     monkeypatch.setattr(player_process, "_ASK_S", 0.3)
 
     async def scenario() -> None:
-        engine = ServedFakeEngine(hold=True)
-        async with place.daemon(engine) as daemon, Client(daemon, unix=str(place.socket)) as client:
-            await client.speak("a", "abc", play="local")
-            await client.speak("b", "ab", play="local")
-            await turn_until(lambda: engine.started and engine.started[0].text_ended)
-            player = daemon.services.loudspeaker.player
-            assert player._process is not None
-            engine.hold = False
-            os.kill(player._process.pid, signal.SIGSTOP)
-            engine.started[0].sound(3)
-            engine.started[0].end()
-            await client.until("context.done", times=2)
+        async with struck(place, signal.SIGSTOP, a="abc", b="ab") as client:
             assert [message["code"] for message in client.heard["a"].of("error")] == ["no_loudspeaker"]
             assert client.heard["b"].done["outcome"] == "end"
         assert is_sine(stretches(place.played())[-1], 2)
