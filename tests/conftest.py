@@ -37,6 +37,14 @@ def default_checkpoint() -> Path:
 
 
 @pytest.fixture(scope="session")
+def default_bundle(default_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its fp32 bundle, as the exporter makes it now. Do not change it: copy it."""
+    bundle = tmp_path_factory.mktemp("default") / "bundle"
+    export_checkpoint(default_checkpoint, bundle)
+    return bundle
+
+
+@pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An official-layout CustomVoice checkpoint of a few hundred kilobytes. Do not change it: copy it."""
     return write_checkpoint(TINY, tmp_path_factory.mktemp("models") / "tiny")

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from app.segmenter import SegmentBounds
 from engines.contract import Sampling, SpeechRequest
-from export.exporter import export_checkpoint
 from export.train.evaluate import ALL, tally
 from export.train.sentences import COMMON, SENTENCES, TUNING, long_sentences, sentences, unseen
 from export.train.words import Differences, differences, errors, words
@@ -29,14 +28,6 @@ from scripts.eval_seams import long_texts, seams
 from scripts.eval_speech import Said, VoiceUnderTest, bundle_of
 
 RATE = 24_000
-DEFAULT = Path(__file__).parent.parent / "engines" / "voices" / "default" / "checkpoint"
-
-
-@pytest.fixture(scope="module")
-def default_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    bundle = tmp_path_factory.mktemp("default") / "bundle"
-    export_checkpoint(DEFAULT, bundle)
-    return bundle
 
 
 @pytest.fixture(scope="module")
@@ -216,11 +207,13 @@ def test_the_default_voice_says_varied_inputs(default_voice: VoiceUnderTest) -> 
         assert (many.not_ended, many.too_long, many.silent) == ([], [], [])
 
 
-def test_the_shipped_codec_is_even_and_clean(default_bundle: Path) -> None:
+def test_the_shipped_codec_is_even_and_clean(default_checkpoint: Path, default_bundle: Path) -> None:
     """On the teachers' own sentences: the level of what was coded, no clicks at borders, no audible tone in silence."""
     for speaker in ("anna", "robert"):
         name, codes = read_coded(speaker)
-        assert name == name_of(books_of(DEFAULT), [text for _, text in sentences()]), "scripts/eval_voice --encode"
+        assert name == name_of(books_of(default_checkpoint), [text for _, text in sentences()]), (
+            "scripts/eval_voice --encode"
+        )
         made = decode(default_bundle, codes[::20])
         found = faults(made, made, RATE, 1920)
         assert found.border_db < 3.0

@@ -7,18 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from export.exporter import export_checkpoint
 from tests.parity_cases import text_for_tokenizer
 from tests.parity_engine import Parts, allowed_logits, relative_error
 from tests.tiny_checkpoint import checkpoint_digest
 from tests.voice_golden import CASE, CHECKPOINT, MOST_FRAMES, load_voice_answers
 
 
-def test_default_voice_says_what_the_official_package_says_with_it(tmp_path: Path) -> None:
+def test_default_voice_says_what_the_official_package_says_with_it(default_bundle: Path) -> None:
     checkpoint, voice, answers = load_voice_answers()
     assert checkpoint_digest(CHECKPOINT) == checkpoint, "a new default voice: run scripts/parity --voice and commit"
-    export_checkpoint(CHECKPOINT, tmp_path / "bundle")
-    parts = Parts(tmp_path / "bundle", slots=1, piece_rows=64)
+    parts = Parts(default_bundle, slots=1, piece_rows=64)
     for answer in answers:
         body = parts.tokenizer.body_ids(text_for_tokenizer(CHECKPOINT, answer.text))
         assert body == answer.text_ids[3:-5], answer.text

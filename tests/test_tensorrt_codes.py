@@ -174,10 +174,10 @@ class DefaultVoice(Voice):
 
 
 @pytest.fixture(scope="module")
-def default_voice(tmp_path_factory: pytest.TempPathFactory) -> DefaultVoice:
-    bundle = tmp_path_factory.mktemp("default") / "bundle"
-    manifest = export_checkpoint(DEFAULT, bundle)
-    return DefaultVoice(bundle, manifest, read_source(DEFAULT, manifest.sampling.max_top_k, 1024))
+def default_voice(default_checkpoint: Path, default_bundle: Path) -> DefaultVoice:
+    manifest = read_manifest(default_bundle)
+    source = read_source(default_checkpoint, manifest.sampling.max_top_k, 1024)
+    return DefaultVoice(default_bundle, manifest, source)
 
 
 @pytest.fixture(scope="module")
