@@ -8,7 +8,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.certain import certain_length
 from app.front_end import TextFrontEnd
 from app.phones import PhoneFrontEnd
 from app.reading import Reading
@@ -16,6 +15,7 @@ from app.segmenter import SegmentBounds
 from app.spans import SpannedText
 from app.text_piece import TextPiece
 from app.word_pieces import WordPieces
+from tests.early_words import check_in_parts
 from tests.spoken_english import SPOKEN
 from tests.test_phones import CHECKPOINT
 from tests.test_tokenizer import CONTROL_IDS, SPECIAL, TEXT
@@ -75,14 +75,7 @@ def test_a_sentence_begins_with_its_first_words() -> None:
 
 @pytest.mark.parametrize("written", CASES)
 def test_reading_in_parts_is_reading_the_whole(written: str) -> None:
-    whole = f"they said {written} and so it went on with them"
-    reading = Reading(language="english", normalize=True, for_lexicon=False)
-    expected = reading.read(SpannedText.of(whole), "english").text
-    for end in range(len(whole)):
-        cut = certain_length(whole[:end])
-        if cut:
-            parts = (SpannedText.of(whole[:cut]), SpannedText.of(whole[cut:]))
-            assert " ".join(reading.read(part, "english").text for part in parts) == expected
+    check_in_parts(f"they said {written} and so it went on with them")
 
 
 @example("I have 3 cats. and then they went away . I have 3 cats.", "english", True)
