@@ -66,6 +66,11 @@ def fingerprint(bundle: str) -> str:
         return ""
 
 
+def has_model(headers: Mapping[str, str], mark: str) -> bool:
+    """Whether a daemon's default model is the one with this fingerprint, by its answer to the handshake."""
+    return headers.get(MODELS_HEADER.lower(), "").split(",")[0] == mark
+
+
 def _is_ours(directory: str) -> bool:
     """Whether nobody else made this directory, to hear what we say; one that is not there is nobody's."""
     try:

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from app.block import HEADER
-from app.client_places import MODELS_HEADER, PROTOCOL, SPEAK_PATH, fingerprint
+from app.client_places import PROTOCOL, SPEAK_PATH, fingerprint, has_model
 from app.messages import (
     AnyClientMessage,
     Cancel,
@@ -64,7 +64,7 @@ async def find_daemon(wishes: Wishes) -> SmallWebSocket | None:
             socket = await asyncio.wait_for(SmallWebSocket.open(path, SPEAK_PATH, PROTOCOL), _PATIENCE_S)
             with contextlib.ExitStack() as ends:
                 ends.callback(socket.close)
-                if socket.headers.get(MODELS_HEADER.lower(), "").split(",")[0] == mark and await _greets(socket):
+                if has_model(socket.headers, mark) and await _greets(socket):
                     ends.pop_all()
                     return socket
     return None

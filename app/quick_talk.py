@@ -35,7 +35,7 @@ def find_daemon(fingerprint: str) -> Talk:
             talk = Talk(path)
         except (OSError, ValueError):
             continue
-        if talk.headers.get(client_places.MODELS_HEADER.lower(), "").split(",")[0] == fingerprint:
+        if client_places.has_model(talk.headers, fingerprint):
             return talk
         talk.close()
     raise Unable
