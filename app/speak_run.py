@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from app.codes_file import CodesFile
@@ -33,7 +34,7 @@ from app.speaker import SpeakerSink
 from app.text_room import NOTHING_TO_READ
 from app.text_source import from_descriptor, from_words
 from app.wishes import Wishes
-from engines.contract import End, Pace, SpeechRequest
+from engines.contract import End, Pace, SpeechRequest, VoiceInfo
 from engines.errors import SpeechError
 from engines.voice_files import reads_while_speaking, voice_info
 
@@ -49,20 +50,24 @@ _ONE_WISH_S: Final = 0.5
 
 def run_speak(wishes: Wishes, config: Config) -> int:
     """Speak, and return the exit code. Raises `SpeechError`, or `BrokenPipeError` when the reader of stdout left."""
-    return asyncio.run(_Run(wishes, config).speak())
+    info = voice_info(wishes.bundle)
+    if wishes.instruct and not info.takes_instruct:  # as the official package does, but not in silence
+        print("speak: this voice takes no --instruct; it speaks without", file=sys.stderr)
+        wishes = replace(wishes, instruct="")
+    return asyncio.run(_Run(wishes, config, info).speak())
 
 
 class _Run:
     """What one run holds while it lasts."""
 
-    def __init__(self, wishes: Wishes, config: Config) -> None:
+    def __init__(self, wishes: Wishes, config: Config, info: VoiceInfo) -> None:
         self._wishes = wishes
         self._config = config
+        self._info = info
         self._engine: SpeechEngine | None = None
         self._session: SpeechSession | RemoteSession | None = None
         self._signal: signal.Signals | None = None
         self._stopped_at = 0.0
-        self._info = voice_info(wishes.bundle)
         self._seed = secrets.randbits(31) if wishes.seed is None else wishes.seed
         self._pace = Pace.REALTIME if wishes.output in {None, STDOUT} else Pace.FAST  # a pipe may lead to ears
         self._device = wishes.device or config.playback.device or None
@@ -72,8 +77,6 @@ class _Run:
     async def speak(self) -> int:
         """The whole run."""
         wishes = self._wishes
-        if wishes.instruct and not self._info.takes_instruct:  # as the official package does, but not in silence
-            print("speak: this voice takes no --instruct; it speaks without", file=sys.stderr)
         codes_file = CodesFile(wishes.save_codes) if wishes.save_codes else None
         pools = open_pools(self._config)
         sink: Sink | None = None

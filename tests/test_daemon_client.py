@@ -274,13 +274,15 @@ def test_the_command_sounds_the_same_with_a_daemon_and_without(tmp_path: Path, t
             await speak("with.wav")
             assert (await daemon.line("utterance"))["outcome"] in {"end", "limit"}
             await speak("without.wav", "--no-daemon")
+            await speak("told.wav", "--instruct", "Whisper.")  # which this voice leaves out
             daemon.process.terminate()
             await daemon.rest()
-            assert [line["event"] for line in daemon.log].count("utterance") == 1
+            assert [line["event"] for line in daemon.log].count("utterance") == 2
         ours, rate = sf.read(tmp_path / "with.wav", dtype="int16")
         theirs, _ = sf.read(tmp_path / "without.wav", dtype="int16")
         assert rate == 24000
         assert len(ours) == len(theirs) > 0
         assert np.abs(ours.astype(int) - theirs).max() <= 2
+        assert (tmp_path / "told.wav").read_bytes() == (tmp_path / "with.wav").read_bytes()
 
     play(scenario())
