@@ -187,14 +187,28 @@ def test_a_bundle_is_measured_where_the_memory_is_there(
     free: int | None, measured: bool,
 ) -> None:  # fmt: skip
     monkeypatch.setattr("export.exporter.free_memory_bytes", lambda: free)
-    words = [str(tiny_checkpoint), str(tmp_path / "bundle"), "--precision", "int8"]
-    assert main(words) == 0
+    assert main([str(tiny_checkpoint), str(tmp_path / "bundle"), "--precision", "int8"]) == 0
     assert (read_manifest(tmp_path / "bundle").quality is not None) is measured
     assert ("too little memory is free (--measure tries all the same)" in capsys.readouterr().out) is not measured
-    assert main([*words, "--measure"]) == 0
-    assert "of choices as in fp32" in capsys.readouterr().out
-    assert main([*words, "--no-measure"]) == 0
-    assert capsys.readouterr().out.strip().endswith("what quantisation cost was not measured")
+
+
+@pytest.mark.parametrize(
+    ("option", "free", "says"),
+    [
+        ("--measure", 1 << 20, "of choices as in fp32"),
+        ("--no-measure", 64 << 20, "what quantisation cost was not measured"),
+    ],
+)
+def test_whoever_asks_has_it_measured_or_not_whatever_memory_there_is(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    option: str, free: int, says: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("export.exporter.free_memory_bytes", lambda: free)
+    assert main([str(tiny_checkpoint), str(tmp_path / "bundle"), "--precision", "int8", option]) == 0
+    measured, told = option == "--measure", capsys.readouterr().out
+    assert (read_manifest(tmp_path / "bundle").quality is not None) is measured
+    assert says in told
+    assert measured or told.strip().endswith(says)
 
 
 def test_a_disk_without_room_for_the_measurement_says_so(
