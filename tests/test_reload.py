@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+import app.reload
 from app.config import Config
 from app.daemon import Daemon
 from app.executor import BoundedExecutor
@@ -155,7 +156,7 @@ def test_a_renewed_voice_takes_the_place_of_the_old_one_which_is_closed() -> Non
             [old] = daemon.services.voices.models
             await renew_model(daemon.services, old.path)
             assert daemon.services.voices.names == ["bob"]
-            await turn_until(lambda: is_closed(old))
+            await turn_until(lambda: is_closed(old) and not app.reload._retiring)
 
     play(scenario())
 

@@ -84,16 +84,18 @@ def test_a_refused_configuration_leaves_the_certificate_as_it_is(tmp_path: Path,
             return await opener(bundle, config, text)
 
         files = {"tls_certificate": str(certificate), "tls_key": str(key)}
-        async with serving(settings(security=files), opener=breaking) as daemon:
+        start = settings(voice={"bundle": str(tmp_path / "first")}, security=files)
+        async with serving(start, opener=breaking) as daemon:
             make_certificate(tmp_path)
             speaker = "eve" if trouble == "voice" else ""
             text = (
-                f'[voice]\nbundle = "second"\nspeaker = "{speaker}"\n[server]\nport = 0\nsocket = ""\n[security]\n'
+                f'[voice]\nbundle = "second"\nspeaker = "{speaker}"\n[server]\nport = 0\nsocket = ""\n'
+                f'bundles = ["first"]\n[security]\n'
                 f'tls_certificate = "{certificate}"\ntls_key = "{key}"\n'
             )
             with pytest.raises(SpeechError, match="eve" if trouble == "voice" else "cannot use security.tls_cert"):
                 await reload(daemon, tmp_path / "speakd.toml", text)
-            assert [is_closed(model) for model in opened] == [False, True]
+            assert [is_closed(model) for model in opened] == [False, True], "who was there before speaks on"
             assert await shown(daemon) == old
 
     play(scenario())
