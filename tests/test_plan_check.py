@@ -12,6 +12,7 @@ import pytest
 from engines.bundle import open_bundle
 from engines.graph_names import CodecInputs, CodecOutputs, FrameInputs
 from engines.plan_set import PlanSizes, Verification
+from engines.step_names import TalkerStepOutputs
 from export.attention_tensorrt import AttentionForm
 from export.build_door import Session, Values
 from export.lowering import Precision
@@ -186,6 +187,23 @@ def test_what_is_wrong_in_some_company_only_is_found(
     good = side(choice())
     sessions = {**good.sessions, Role.TALKER: Broken(good.sessions[Role.TALKER], slots)}
     assert not compare(good, Side(sessions=sessions, choice=good.choice, weights=good.weights)).passed
+
+
+@pytest.mark.parametrize(("role", "name"), [(Role.TALKER, TalkerStepOutputs.CODE), (Role.CODEC, CodecOutputs.PCM)])
+def test_codes_and_sound_that_are_wrong_for_a_lone_slot_only_are_found(
+    side: Callable[[TensorRtChoice], Side], compare: Verify, role: Role, name: str
+) -> None:
+    good = side(choice())
+
+    class Lonely:
+        def run(self, values: Values) -> Values:
+            made = good.sessions[role].run(values)
+            return made | {name: np.zeros_like(made[name])} if len(made[name]) == 1 else made
+
+    sessions = {**good.sessions, role: Lonely()}
+    found = compare(good, Side(sessions=sessions, choice=good.choice, weights=good.weights))
+    assert not found.passed
+    assert (found.agreement < 1.0, found.pcm_error > 0.5) == (role is Role.TALKER, role is Role.CODEC)
 
 
 def test_a_codec_that_is_wrong_in_large_blocks_only_is_found(
