@@ -157,6 +157,17 @@ def test_wrong_weights_and_no_numbers_do_not_pass(side: Callable[[TensorRtChoice
         assert float("inf") in {found.pcm_error, found.logits_error}
 
 
+@pytest.mark.parametrize("role", [Role.PREFILL, Role.STEP])
+def test_what_others_go_on_from_is_compared_too(
+    side: Callable[[TensorRtChoice], Side], compare: Verify, role: Role
+) -> None:
+    good = side(choice())
+    broken = Side(
+        sessions={**good.sessions, role: Broken(good.sessions[role])}, choice=good.choice, weights=good.weights
+    )
+    assert not compare(good, broken).passed
+
+
 def test_the_widest_run_comes_first(side: Callable[[TensorRtChoice], Side], compare: Verify) -> None:
     """A built engine's memory on the device grows with its runs, and what was outgrown is not given back meanwhile."""
     one, slots = side(choice()), list[int]()
