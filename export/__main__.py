@@ -41,6 +41,7 @@ from export.exporter import PRECISIONS, export_checkpoint
 from export.inspect_bundle import inspect
 from export.lowering import Precision
 from export.progress import Unit
+from export.stopping import ended_in_order
 from export.tensorrt import FrameShape, TensorRtChoice
 from export.tensorrt_files import export_tensorrt
 
@@ -209,10 +210,9 @@ def main(words: Sequence[str] | None = None) -> int:
             show_plans(arguments.cache or plan_cache(), console, arguments.bundle)
         elif arguments.command == "build":
             build_or_list(arguments)
-        elif arguments.command == "tensorrt":
-            make_tensorrt(arguments)
         else:
-            make(arguments)
+            with ended_in_order():
+                (make_tensorrt if arguments.command == "tensorrt" else make)(arguments)
     except (ExportError, BundleError, PlanError) as error:
         print(f"export: {error}", file=sys.stderr)
         return 1

@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM while a library has the main thread.
+"""Ctrl-C, SIGTERM and a terminal that goes.
 
-Purpose: hear them at once, and let the second one end what the first could not. Knows: signals. Does not know: what is
-stopped.
+Purpose: hear them at once while a library has the main thread, and let the second one end what the first could not;
+elsewhere let all of them end the work as Ctrl-C does. Knows: signals. Does not know: what is stopped.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ import os
 import signal
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
+_UNCLEARED: Final = (signal.SIGTERM, signal.SIGHUP)
+"""End a process as it is, unless something is done about them."""
 _SHOW_CURSOR: Final = b"\x1b[?25h"
 """For terminals, where a bar has hidden it."""
 
@@ -46,3 +49,25 @@ def _listen(heard: int, stopping: threading.Event) -> None:
         stopping.set()
         with suppress(OSError, ValueError):  # nobody reads that any more
             print("export: stopping; once more ends it at once", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """What would end the process as it is raises `KeyboardInterrupt`, once, so that what lies aside is cleared up.
+
+    Once, for `timeout` tells it twice. Whoever ignores one of them, as under `nohup`, goes on doing so.
+    """
+    heard = [number for number in _UNCLEARED if signal.getsignal(number) is signal.SIG_DFL]
+
+    def hear(*_: object) -> None:
+        for number in heard:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for number in heard:
+        signal.signal(number, hear)
+    try:
+        yield
+    finally:
+        for number in heard:
+            signal.signal(number, signal.SIG_DFL)
