@@ -23,7 +23,7 @@ from export.inspect_bundle import judgement
 from export.lowering import Precision
 from export.ort_session import OrtSession
 from export.payload import Payload
-from export.probe_speech import Spoken
+from export.probe_speech import Spoken, _until_its_end
 from export.probe_texts import probe_ids
 from export.progress import Silent, Unit
 from export.quality import MOMENTS_FILE, PROBE_FILE, Prober, compare, log_softmax, measure, portions
@@ -77,6 +77,18 @@ def test_the_probe_chooses_what_stepping_chose(full: Full) -> None:
     chosen = np.stack([book.argmax(axis=-1) for book in prober.choices(spoken)], axis=1)
     np.testing.assert_array_equal(chosen, codes)
     assert len(np.unique(codes)) > 20
+
+
+def test_a_text_that_was_spoken_to_its_end_has_no_frame_more(full: Full) -> None:
+    eos, pad = full.manifest.codec_ids.eos, np.full(2, 7, np.float32)
+    codes = np.array([[1, eos], [2, 5], [eos, 3], [4, 4]])
+    prompt, fed = np.zeros((3, 2), np.float32), np.arange(8, dtype=np.float32).reshape(4, 2)
+    for said, frames in ((codes, 2), (codes[:2], 2), (codes[3:], 1)):
+        one = _until_its_end(full.manifest, prompt, prompt, said, fed, pad)
+        np.testing.assert_array_equal(one.codes, said[:frames])
+        np.testing.assert_array_equal(one.codec_rows, np.concatenate([prompt, fed[: frames - 1]]))
+        np.testing.assert_array_equal(one.text_rows[3:], np.tile(pad, (frames - 1, 1)))
+        assert one.first_row == 2
 
 
 def test_the_same_weights_differ_in_nothing(full: Full) -> None:
