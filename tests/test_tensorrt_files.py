@@ -15,6 +15,7 @@ import onnx
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from engines.manifest import MANIFEST_NAME
 from export.attention_tensorrt import AttentionForm
 from export.errors import CheckpointError, ExportError, QualityError
 from export.exporter import export_checkpoint
@@ -49,6 +50,22 @@ def test_a_set_says_what_it_is_and_every_graph_is_whole(tiny_checkpoint: Path, t
 
 
 @NEEDS_OPSET_24
+def test_the_empty_directory_one_is_in_may_be_named(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is written aside lies beside it."""
+    for name in ("bundle", "graphs"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        if name == "bundle":
+            export_checkpoint(tiny_checkpoint, Path())
+        else:
+            export_tensorrt(tiny_checkpoint, Path(), TensorRtChoice(AttentionForm.ROWS), measured=False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "graphs"]
+    assert (tmp_path / "graphs" / CHOICE_FILE).is_file()
+    assert (tmp_path / "bundle" / MANIFEST_NAME).is_file()
+
+
 def test_int4_is_rounded_with_what_was_learnt(tiny_checkpoint: Path, tmp_path: Path) -> None:
     choice = TensorRtChoice(shape=FrameShape.STEPPED, precision=Precision.INT4, slots=1, positions=32)
     records = [
