@@ -17,7 +17,7 @@ from export.__main__ import main
 from export.build_door import Values
 from export.bundle_manifest import GRAPHS
 from export.errors import CheckpointError, ExportError, QualityError
-from export.exporter import export_checkpoint
+from export.exporter import Export, export_checkpoint
 from export.frame_graph import FramePlan
 from export.inspect_bundle import judgement
 from export.lowering import Precision
@@ -269,6 +269,14 @@ def test_judgement_names_what_was_forced() -> None:
         reference="fp32", texts=1, frames=1, codebooks=(book,), least_agreement=0.75, most_divergence=0.05, forced=True
     )
     assert "kept by --force" in judgement(quality)
+
+
+def test_what_rounding_learns_from_is_not_measured(tiny_checkpoint: Path) -> None:
+    learning, measured = Export(tiny_checkpoint, Precision.INT4, Precision.INT4, Silent(), 0).probes()
+    told = probe_ids(tiny_checkpoint, load_tokenizer(tiny_checkpoint))
+    assert measured == told, "what a bundle of another precision is measured by"
+    assert not set(learning) & set(measured)
+    assert len(learning) > len(measured)
 
 
 def test_texts_of_a_voice_that_reads_phones_come_from_its_lexicon(tmp_path: Path) -> None:
