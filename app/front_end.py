@@ -28,7 +28,7 @@ _BLOCK: Final = 16384
 """Characters worked on at a time, so that a large text needs no memory in proportion."""
 
 _TEXT_BOUNDS: Final = SegmentBounds()
-_PHONE_BOUNDS: Final = SegmentBounds(longest=120)
+PHONE_BOUNDS: Final = SegmentBounds(longest=120)
 """Voices that read phones are small and were trained on short sentences: about 8 s."""
 _UNTOUCHED_BOUNDS: Final = SegmentBounds(longest=600, shortest=600)
 """Text that is not normalised is spoken as it was given: sentences stay together up to about 40 s."""
@@ -63,7 +63,7 @@ class TextFrontEnd:
         self._pronouncer = pronouncer
         self._wished = bounds
         if bounds is None:
-            bounds = _PHONE_BOUNDS if pronouncer else _TEXT_BOUNDS if normalize else _UNTOUCHED_BOUNDS
+            bounds = PHONE_BOUNDS if pronouncer else _TEXT_BOUNDS if normalize else _UNTOUCHED_BOUNDS
         self._reading = Reading(language=language, normalize=normalize, for_lexicon=pronouncer is not None)
         self._words = WordPieces(self._symbols, self._reading) if words else None
         self._cleaner = Cleaner(tokenizer.control_strings)

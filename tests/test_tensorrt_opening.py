@@ -9,17 +9,19 @@ from typing import Literal
 
 import msgspec
 import numpy as np
+import onnx
 import pytest
 
 from engines.contract import Sampling
-from engines.cuda_memory import allocate
+from engines.cuda_memory import Want, allocate
 from engines.engine import SpeechEngine
 from engines.errors import DeviceError, DeviceLostError, PlanError
-from engines.graph_names import SAMPLING_INPUTS, FrameInputs
+from engines.graph_names import SAMPLING_INPUTS, FrameInputs, FrameOutputs
 from engines.plan_files import Plan
 from engines.plan_set import PlanGraph
 from engines.sampling import resolve_sampling
-from engines.tensorrt_memory import TALKER_CACHE, fill_constants, frame_wants
+from engines.stages import frame_inputs
+from engines.tensorrt_memory import TALKER_CACHE, code_want, fill_constants, frame_wants
 from engines.tensorrt_recording import Recorder
 from engines.tensorrt_stages import NO_GRAPH
 from export.attention_tensorrt import AttentionForm
@@ -110,6 +112,26 @@ def overhear(
         run(self, addresses, shapes)
 
     monkeypatch.setattr(FakeContext, "_run", noting)
+
+
+@pytest.mark.parametrize(("shape", "role"), [(FrameShape.UNROLLED, "frame"), (FrameShape.STEPPED, "talker")])
+def test_memory_has_the_shapes_that_graphs_declare(voice: Voice, plans: Plans, shape: FrameShape, role: str) -> None:
+    """Other plans of this voice have as many slots as it has codebooks, and would not tell the one from the other."""
+    plan, manifest, slots = plans[AttentionForm.ROWS, shape], voice.bundle.manifest, 2
+    sizes = msgspec.structs.replace(plan.about.sizes, slots=slots)
+    about = msgspec.structs.replace(plan.about, sizes=sizes)
+    written = {name: Want(*each) for name, each in frame_inputs(manifest, slots).items()}
+    wants = frame_wants(manifest, about) | written | {FrameOutputs.CODES: code_want(manifest, about)}
+    wants = {name.removesuffix(".0"): want for name, want in wants.items()}
+    graph = onnx.load(plan.folder / f"{role}.onnx", load_external_data=False).graph
+    declared = {
+        value.name: tuple(dim.dim_value or slots for dim in value.type.tensor_type.shape.dim)
+        for value in (*graph.input, *graph.output)
+    }
+    shared = wants.keys() & declared.keys()
+    assert {*SAMPLING_INPUTS, FrameInputs.NOISE, FrameInputs.SEEN, FrameInputs.CODEC_ROWS} <= shared
+    assert (FrameOutputs.CODES in shared) == (shape is FrameShape.UNROLLED)
+    assert {name: wants[name].shape for name in shared} == {name: declared[name] for name in shared}
 
 
 def test_every_piece_of_a_prompt_is_run_with_its_own_rows(
