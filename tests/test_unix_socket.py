@@ -143,8 +143,10 @@ def test_a_directory_of_somebody_else_is_refused_and_one_of_the_systems_taken(
 ) -> None:
     """Whoever owns it could put another socket there."""
     socket_file.clear(Path("/speakd-test.sock"))
+    before = os.umask(0o022)
     socket_file.clear(tmp_path / "run" / "speakd" / "speakd.sock")
-    assert (tmp_path / "run" / "speakd").is_dir()
+    os.umask(before)
+    assert (tmp_path / "run" / "speakd").stat().st_mode & 0o777 == 0o755, "everybody comes through"
     if os.getuid() == 0:
         os.chown(tmp_path, 12345, -1)
     monkeypatch.setattr(os, "getuid", lambda: 54321)
