@@ -100,15 +100,18 @@ class QualityGate:
             found = measure(reference.prober, narrow, reference.speak(texts))
         finally:
             probe.unlink()
-        return judge(found, self._plan.precision, force=force)
+        return judge(found, self._plan.precision, self._plan.down_precision, force=force)
 
 
-def judge(found: Quality, precision: Precision, *, force: bool) -> Quality:
+def judge(found: Quality, precision: Precision, down: Precision | None, *, force: bool) -> Quality:
     """A measurement that passes, or is forced (and then says so). Raises `QualityError` for any other."""
     if not found.passed:
         if not force:
+            with_down = ""
+            if down is not None and down.bits < precision.bits:
+                with_down = f" with {down.value} down projections"
             raise QualityError(
-                f"{precision.value} changes this voice too much: the likeliest code stays the same in"
+                f"{precision.value}{with_down} changes this voice too much: the likeliest code stays the same in"
                 f" {found.agreement:.1%} of choices (at least {found.least_agreement:.0%} wanted), divergence"
                 f" {found.divergence:.3f} nats (at most {found.most_divergence:g}); take a higher precision"
                 " (for the down projections alone: --down), or keep it all the same with --force"

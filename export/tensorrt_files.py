@@ -85,7 +85,8 @@ def export_tensorrt(
                 _check_measurable(choice.form)
                 if choice.rounds:
                     rounder.learn(voice.reference.moments(voice.learning))
-                quality = judge(_measure(voice, source, choice, rounder, scratch), choice.precision, force=force)
+                found = _measure(voice, source, choice, rounder, scratch)
+                quality = judge(found, choice.precision, choice.down_precision, force=force)
         record = _record(made, quality)
         made.write(scratch, progress.stage("weights", made.payload.nbytes))
         (scratch / CHOICE_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(record)) + b"\n")

@@ -27,7 +27,7 @@ from export.probe_speech import Spoken, _until_its_end
 from export.probe_texts import probe_ids
 from export.progress import Silent, Unit
 from export.quality import MOMENTS_FILE, PROBE_FILE, Prober, compare, log_softmax, measure, portions
-from export.quality_gate import QualityGate
+from export.quality_gate import QualityGate, judge
 from export.tensorrt import read_source
 from export.text_side import load_tokenizer
 from tests.tiny_checkpoint import write_checkpoint
@@ -153,7 +153,7 @@ def test_a_bundle_below_the_gate_is_refused_and_forced(tmp_path: Path) -> None:
     checkpoint = write_checkpoint(
         TinySpec(seed=22, logit_gain=9.0, codebooks=4, predictor_layers=1), tmp_path / "model"
     )
-    with pytest.raises(QualityError, match=r"int4 changes this voice too much.*--force"):
+    with pytest.raises(QualityError, match=r"^int4 changes this voice too much.*--force"):
         export_checkpoint(checkpoint, tmp_path / "bundle", "int4")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     export_checkpoint(checkpoint, tmp_path / "bundle", "int4", force=True)
@@ -162,6 +162,19 @@ def test_a_bundle_below_the_gate_is_refused_and_forced(tmp_path: Path) -> None:
     assert quality.forced
     assert not quality.passed
     assert PROBE_FILE not in {path.name for path in (tmp_path / "bundle").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("precision", "down", "named"),
+    [("int8", "int4", "int8 with int4 down projections"), ("int4", "int8", "int4"), ("int8", None, "int8")],
+)
+def test_what_is_below_the_gate_is_named(precision: str, down: str | None, named: str) -> None:
+    book = CodebookQuality(agreement=0.5, divergence=1.0)
+    bad = Quality(
+        reference="fp32", texts=1, frames=1, codebooks=(book,), least_agreement=0.9, most_divergence=0.1, forced=False
+    )  # fmt: skip
+    with pytest.raises(QualityError, match=f"^{named} changes this voice too much"):
+        judge(bad, Precision(precision), None if down is None else Precision(down), force=False)
 
 
 class Stages:
