@@ -26,8 +26,8 @@ from app.spans import SpannedText
 _ADDRESS: Final = 1000
 """Longest web address that is kept in one piece; its path is hardly spoken, so it weighs `_ADDRESS_WEIGHT` in all."""
 _ADDRESS_WEIGHT: Final = 25
-_TIMESTAMP: Final = re.compile(r"(?<!\d)\d{4}-\d\d-\d\dT\Z")
-"""The date of a timestamp; what follows it is time of day and zone, of which little is spoken."""
+_CODE: Final = re.compile(r"(?<!\d)\d{4}-\d\d-\d\dT\Z|(?<![\w.-])[\da-f]{8}-[\da-f]{4}-\Z")
+"""A timestamp, of whose time and zone little is spoken; or a UUID, which is spelled if it is in one piece."""
 _LOOK_AHEAD: Final = 24
 """Characters after a dot that may decide about it; what is not decided by then goes on."""
 _TERMINATORS: Final = frozenset(".!?\u2026")
@@ -188,7 +188,7 @@ class Segmenter:
         elif character == "/" and text[max(0, place - 2) : place] == ":/":
             self._address = _ADDRESS
             return _ADDRESS_WEIGHT
-        elif character == "T" and _TIMESTAMP.search(text, max(0, place - 11), place + 1):
+        elif character in "T-" and _CODE.search(text, max(0, place - 13), place + 1):
             self._address = _LOOK_AHEAD
             return _ADDRESS_WEIGHT
         return spoken_weight(character)

@@ -196,6 +196,17 @@ def test_a_web_address_stays_whole() -> None:
     assert max(map(len, segments("http://" + "a" * 5000))) <= 1000 + 180
 
 
+@pytest.mark.parametrize("step", [1, 100])
+@pytest.mark.parametrize("forward", [False, True])
+def test_a_uuid_stays_whole(step: int, forward: bool) -> None:
+    text = "The request with the id 550e8400-e29b-41d4-a716-446655440000 failed for two reasons."
+    found = segments(
+        *(text[start : start + step] for start in range(0, len(text), step)),
+        bounds=SegmentBounds(longest=120, forward=forward),
+    )
+    assert any("550e8400-e29b-41d4-a716-446655440000" in segment for segment in found), found
+
+
 def test_a_number_is_not_cut_off_its_unit() -> None:
     text = "aaaa bbbb cccc dddd 25 kilometres and more"
     assert segments(text, bounds=SegmentBounds(longest=36)) == ["aaaa bbbb cccc dddd", "25 kilometres and more"]
