@@ -38,9 +38,10 @@ class TextDecoder:
         except UnicodeDecodeError as error:
             place = self._decoded_bytes + error.start
             found = error.object[error.start]
+            likely = "UTF-16" if place == 0 and found in {0xFE, 0xFF} else "WINDOWS-1252"  # its byte order mark
             raise TextInputError(
                 f"the text is not valid UTF-8: byte 0x{found:02x} at offset {place} ({error.reason}); "
-                "convert it first, for instance with iconv -t UTF-8"
+                f"convert it first, for instance with iconv -f {likely} -t UTF-8"
             ) from error
         first = self._decoded_bytes == 0
         self._decoded_bytes += held + len(data) - len(self._decoder.getstate()[0])

@@ -31,6 +31,14 @@ COSTLY = {
 }
 
 
+def test_a_directory_for_standard_input_is_told_in_one_line(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$1" <"$2"', "sh", REPOSITORY / "scripts/speak", tmp_path],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "speak: standard input is a directory\n")
+
+
 def test_it_loads_next_to_nothing() -> None:
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", LOADED, str(REPOSITORY)],

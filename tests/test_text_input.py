@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,10 +33,18 @@ def test_an_error_names_the_byte_however_the_input_is_cut(data: bytes, size: int
         assert decode(data, size) == expected.removeprefix("\ufeff")
 
 
-def test_the_message_is_one_line_with_a_remedy() -> None:
+@pytest.mark.parametrize(
+    ("encoding", "place", "source"),
+    [
+        ("cp1252", "byte 0xe9 at offset 3 (invalid continuation byte)", "WINDOWS-1252"),
+        ("utf-16", "byte 0xff at offset 0 (invalid start byte)", "UTF-16"),
+    ],
+)
+def test_the_message_is_one_line_with_a_remedy(encoding: str, place: str, source: str) -> None:
+    written = "caf\xe9 au lait"
     with pytest.raises(TextInputError) as caught:
-        decode(b"caf\xe9 au lait", 100)
-    assert str(caught.value) == (
-        "the text is not valid UTF-8: byte 0xe9 at offset 3 (invalid continuation byte); "
-        "convert it first, for instance with iconv -t UTF-8"
-    )
+        decode(written.encode(encoding), 1)
+    remedy = f"iconv -f {source} -t UTF-8"
+    assert str(caught.value) == (f"the text is not valid UTF-8: {place}; convert it first, for instance with {remedy}")
+    done = subprocess.run(remedy.split(), input=written.encode(encoding), capture_output=True, check=True, timeout=60)
+    assert done.stdout.decode() == written
