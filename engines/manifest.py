@@ -284,6 +284,8 @@ def read_manifest(bundle: Path) -> Manifest:
 
     Raises `BundleError` naming the file and what is wrong with it.
     """
+    if (bundle / "config.json").is_file() and not (bundle / MANIFEST_NAME).exists():
+        raise BundleError(f"{bundle} is a checkpoint, no voice bundle; python -m export {bundle} BUNDLE makes one")
     return read_record(
         bundle / MANIFEST_NAME, Manifest, FORMAT_VERSION,
         what="voice bundle", wrong=BundleError, remedy="export the bundle again",

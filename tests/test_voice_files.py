@@ -51,3 +51,9 @@ def test_the_front_end_is_named_with_whole_paths(tmp_path: Path) -> None:
 def test_what_is_no_bundle_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=str(tmp_path)):
         front_end_info(tmp_path)
+
+
+def test_a_checkpoint_in_a_bundles_place_is_told_how_to_become_one(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(BundleError, match=f"{tmp_path} is a checkpoint.*python -m export {tmp_path}"):
+        front_end_info(tmp_path)
