@@ -20,6 +20,9 @@ _RANGE: Final = re.compile(
     rf"(?<![\d.A-Za-z+*×÷=/:~\u2013\u2014-])(?P<first>(?!0\d){_NUMBER}) ?{_DASH} ?(?P<second>{_NUMBER})"
     rf"(?!\d|\.\d|[:/~]| ?[=\u2013\u2014-]|等于)(?P<unit>[{_HAN}]?)"
 )
+_COUNTED: Final = frozenset(
+    "岁天个人年月日号章节页级分秒小元块米公千倍度次层楼周篇集万亿件位名点题条项班时斤克吨升折成"
+)
 _WON: Final = "的比分|战胜|击败|获胜|取胜|力克|逆转|领先|落后|告负|不敌|战平|惜败|大胜|险胜|完胜|大败|胜出"
 _SCORE: Final = re.compile(
     r"(?P<before>[比总]分[^\d，。,.]{0,4})?(?<!\d)(?P<ours>\d{1,3}) ?[-\u2013\u2014:] ?(?P<theirs>\d{1,3})"
@@ -29,6 +32,7 @@ _CODE: Final = re.compile(
     r"(?P<what>(?:验证码|密码|邮编|邮政编码|订单号?|单号|编号|卡号|账号|学号|工号|QQ群?号?)[:：是为 ]*)"
     r"(?P<code>\d{3,})(?!\d|[.,]\d)"
 )
+_CALLED: Final = re.compile(r"(?P<what>(?:电话|座机|热线|拨打|致电)\D{0,3})(?P<one>[2-9]\d{3})-(?P<two>\d{4})(?![\d-])")
 _MOBILE: Final = re.compile(
     r"(?<![\d-])(?P<abroad>\+86[ -]?)?(?P<one>1[3-9]\d)(?P<gap>[ -]?)(?P<two>\d{4})(?P=gap)(?P<three>\d{4})(?![\d-])"
 )
@@ -46,10 +50,10 @@ def _version(found: re.Match[str]) -> str | None:
 
 
 def _range(found: re.Match[str]) -> str | None:
-    """From a number to a greater one; two that may be a month and its day only with something behind them."""
+    """From a number to a greater one; two that may be a month and its day only where they count something."""
     first, second, unit = found["first"], found["second"], found["unit"]
     low, high = (float(number.rstrip("%")) for number in (first, second))
-    if low >= high or (low < 13 and not unit and re.fullmatch(r"\d\d\D+\d\d", found.group())):
+    if low >= high or (low < 13 and len(first) == len(second) == 2 and unit not in _COUNTED):
         return None
     if low >= 1500 and high < 2100 and not unit:
         return f"{first.translate(_DIGITS)}到{second.translate(_DIGITS)}"
@@ -68,6 +72,7 @@ def _mobile(found: re.Match[str]) -> str:
 
 RULES: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str | None]], ...]] = (
     (_CODE, lambda found: found["what"] + found["code"].translate(_DIGITS)),
+    (_CALLED, lambda found: found["what"] + f"{found['one']}{found['two']}".translate(_DIGITS)),
     (_MOBILE, _mobile),
     (re.compile(r"[（(](0\d{2,3})[)）] ?-?(?=\d{7,8}(?!\d))"), lambda found: f"{found[1]}-"),
     (re.compile(r"(?<![\d.,])\d{12,}(?!\d|[.,]\d)"), _spelled),
