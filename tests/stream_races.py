@@ -81,6 +81,8 @@ class Races:
         self._streams: dict[int, tuple[int, Clock]] = {}
         self._events: dict[int, Clock] = defaultdict(dict)
         self._buffers: dict[int, tuple[int, dict[tuple[bool, int], Times]]] = {}
+        self._newest: dict[tuple[int, bool, int], int] = defaultdict(int)
+        """The last of each of these times."""
         self._what: dict[tuple[int, int], str] = {}
 
     def buffer(self, start: int, size_bytes: int) -> None:
@@ -125,9 +127,10 @@ class Races:
         now = moment.clock[moment.actor]
         with _LOCK:
             for (wrote, actor), times in marks.items():
-                if actor != moment.actor and (wrote or writes):
+                known = moment.clock.get(actor, 0)
+                if actor != moment.actor and (wrote or writes) and self._newest[start, wrote, actor] > known:
                     latest = int(_view(times, start, region).max(initial=0))
-                    if latest > moment.clock.get(actor, 0):
+                    if latest > known:
                         other = f"{self._what[actor, latest]} {'wrote' if wrote else 'read'}"
                         place = f"at {region.start - start} of {size * _GRAIN} bytes"
                         does = f"{moment.what} {'writes' if writes else 'reads'}"
@@ -136,6 +139,8 @@ class Races:
             if key not in marks:
                 marks[key] = np.zeros(size, np.int32)
             _view(marks[key], start, region)[...] = now
+            newest = (start, *key)
+            self._newest[newest] = max(now, self._newest[newest])
             self._what[moment.actor, now] = moment.what
 
     def _stream(self, stream: int) -> tuple[int, Clock]:
