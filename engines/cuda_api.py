@@ -276,6 +276,8 @@ class CudaApi:
             error, *values = getattr(self._cuda, function)(*arguments)
         except RuntimeError as lacking:  # the driver is missing or lacks a function
             raise DeviceLostError(f"CUDA failed in {function}: {lacking}; {cuda_errors.NO_DRIVER}") from lacking
+        except (KeyError, ValueError) as new:  # a younger driver's
+            raise DeviceLostError(f"CUDA failed in {function}: {cuda_errors.NEW} ({new}); {self._otherwise}") from new
         if int(error) != 0:
             raise DeviceLostError(self._explain(function, error))
         return values[0] if len(values) == 1 else values

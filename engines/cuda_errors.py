@@ -18,6 +18,7 @@ REMEDIES: Final = {
     "CUDA_ERROR_DEVICE_UNAVAILABLE": "another process has the GPU for itself; end it, or run `nvidia-smi -c 0` as root",
 }
 NO_DRIVER: Final = "the NVIDIA driver's library (libcuda.so.1) is not found, or older than CUDA 12"
+NEW: Final = "the driver has an error that this cuda-python does not know"
 STICKY: Final = "the device is unusable for this process, which must be started again"
 NOT_STARTED: Final = (
     "CUDA does not start here: see that `nvidia-smi` finds the GPU, that `modprobe nvidia-uvm` was done (not on a"

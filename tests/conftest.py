@@ -12,6 +12,7 @@ import pytest
 from export.exporter import export_checkpoint
 from tests.cli_rig import Speak
 from tests.engine_rig import Stage
+from tests.fake_driver import Driver, install
 from tests.host_races import no_races
 from tests.parity_engine import ParityBundles
 from tests.playback_place import Place, make_place
@@ -121,3 +122,11 @@ def stage() -> Iterator[Stage]:
     made = Stage()
     with made.engine:
         yield made
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
+    """cuda-python's driver, played."""
+    made = Driver()
+    install(made, monkeypatch)
+    return made

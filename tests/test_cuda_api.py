@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from importlib import metadata
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from engines.cuda_api import _LEAST, CudaApi, _complain_if_old
-from engines.errors import DeviceError, DeviceLostError, GpuError
-from tests.fake_driver import Driver, Error, install
-
-
-@pytest.fixture
-def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
-    made = Driver()
-    install(made, monkeypatch)
-    return made
+from engines.cuda_api import CudaApi
+from engines.errors import DeviceError, DeviceLostError
+from tests.fake_driver import Driver, Error
 
 
 def test_the_device_says_what_it_is(driver: Driver) -> None:
@@ -28,79 +17,6 @@ def test_the_device_says_what_it_is(driver: Driver) -> None:
     assert (device.name, device.architecture, device.integrated) == ("Orin", "sm_87", False)
     driver.integrated = 1
     assert CudaApi().device.integrated
-
-
-def test_without_a_device_the_remedy_is_told(driver: Driver) -> None:
-    driver.errors["cuInit"] = Error.CUDA_ERROR_NO_DEVICE
-    with pytest.raises(GpuError, match="shows no NVIDIA GPU"):
-        CudaApi()
-
-
-@pytest.mark.parametrize(
-    ("error", "remedy"),
-    [
-        (Error.CUDA_ERROR_SYSTEM_NOT_READY, "nvidia-fabricmanager"),
-        (Error.CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE, "LD_LIBRARY_PATH"),
-        (Error.CUDA_ERROR_DEVICE_UNAVAILABLE, "nvidia-smi -c 0"),
-        (Error.CUDA_ERROR_UNKNOWN, "modprobe nvidia-uvm"),
-    ],
-)
-def test_a_cuda_that_does_not_start_is_not_to_be_cured_by_starting_again(
-    driver: Driver, error: Error, remedy: str
-) -> None:
-    driver.errors["cuInit"] = error
-    with pytest.raises(GpuError, match=remedy) as raised:
-        CudaApi()
-    assert "must be started again" not in str(raised.value)
-
-
-def test_without_cuda_python_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
-    with pytest.raises(GpuError, match="extra `tensorrt`"):
-        CudaApi()
-
-
-def test_a_driver_that_is_missing_is_told_whatever_way_cuda_python_says_it(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """12.8 raises where later ones answer with an error."""
-
-    def absent(_device: int) -> None:
-        raise RuntimeError("Failed to dlopen libcuda.so.1")
-
-    monkeypatch.setattr(driver, "cuInit", absent, raising=False)
-    with pytest.raises(GpuError, match=r"dlopen libcuda.so.1; the NVIDIA driver's library"):
-        CudaApi()
-
-
-@pytest.mark.parametrize(("version", "complaints"), [("12.9.0", 1), ("12.9.1", 0), ("13.0.0", 0), (None, 0)])
-def test_a_cuda_python_that_holds_everybody_up_is_told_once(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, version: str | None,
-    complaints: int,
-) -> None:  # fmt: skip
-    """Until 12.9.0 its `cuEventSynchronize` keeps the interpreter, so that nobody is answered in the meantime."""
-
-    def found(package: str) -> str:
-        if package != "cuda-bindings" or version is None:
-            raise metadata.PackageNotFoundError(package)
-        return version
-
-    monkeypatch.setattr(metadata, "version", found)
-    _complain_if_old.cache_clear()
-    CudaApi()
-    CudaApi()
-    said = [record.getMessage() for record in caplog.records]
-    told = f"cuda-python {version} holds up the whole program whenever it waits for the GPU; install 12.9.1 or later"
-    assert said == [told] * complaints
-    _complain_if_old.cache_clear()
-
-
-def test_every_place_that_asks_for_cuda_python_asks_for_one_that_does_not() -> None:
-    root = Path(__file__).parent.parent
-    places = ["pyproject.toml", "export/tensorrt_trouble.py", "scripts/setup_gpu.sh"]
-    texts = "".join((root / place).read_text(encoding="utf-8") for place in places)
-    asked = re.findall(r"(?:cuda-python>=|least=)([\d.]+)", texts)
-    assert asked == [".".join(map(str, _LEAST))] * 4
 
 
 def test_the_talker_goes_before_the_codec(driver: Driver) -> None:
