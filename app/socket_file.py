@@ -21,16 +21,19 @@ def clear(path: Path) -> None:
         if not stat.S_ISSOCK(path.stat().st_mode):
             raise OSError(f"'{path}' is in the way: it is not a socket")
     except FileNotFoundError:
+        if path.is_symlink():
+            raise OSError(f"'{path}' is in the way: it is a link to nowhere") from None
         return
-    probe = socket.socket(socket.AF_UNIX)
-    try:
-        probe.connect(str(path))
-    except OSError:
-        path.unlink(missing_ok=True)
-    else:
-        raise OSError(f"another daemon listens on '{path}'; stop it, or set server.socket")
-    finally:
-        probe.close()
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(str(path))
+        except (ConnectionRefusedError, FileNotFoundError):
+            path.unlink(missing_ok=True)
+            return
+        except BlockingIOError:  # so many wait that no more may: it stands still
+            pass
+    raise OSError(f"another daemon listens on '{path}'; stop it, or set server.socket")
 
 
 def is_gone(path: Path) -> bool:

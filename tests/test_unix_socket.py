@@ -138,6 +138,38 @@ def test_what_is_no_socket_is_left_where_it_is(tmp_path: Path) -> None:
     assert path.read_text() == "dear diary"
 
 
+def test_a_link_to_nowhere_is_told(tmp_path: Path) -> None:
+    """No socket could be made there: "address in use", again and again."""
+    path = tmp_path / "speakd.sock"
+    path.symlink_to(tmp_path / "gone")
+    with pytest.raises(OSError, match="is in the way: it is a link to nowhere"):
+        socket_file.clear(path)
+
+
+def test_a_daemon_that_stands_still_is_alive(tmp_path: Path) -> None:
+    path = tmp_path / "speakd.sock"
+    with contextlib.ExitStack() as open_ones, socket.socket(socket.AF_UNIX) as stopped:
+        stopped.bind(str(path))
+        stopped.listen(0)
+        full = 0
+        while not full:
+            waiting = open_ones.enter_context(socket.socket(socket.AF_UNIX))
+            waiting.setblocking(False)
+            full = waiting.connect_ex(str(path))
+        with pytest.raises(OSError, match="another daemon listens"):
+            socket_file.clear(path)
+        assert path.exists()
+
+
+def test_a_socket_of_another_kind_is_left_where_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+        other.bind(str(path))
+        with pytest.raises(OSError, match="wrong type"):
+            socket_file.clear(path)
+        assert path.exists()
+
+
 def test_a_directory_of_somebody_else_is_refused_and_one_of_the_systems_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
