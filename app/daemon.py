@@ -271,7 +271,7 @@ def _run(words: list[str]) -> int:
         epilog="`speakd build` builds TensorRT plans for a voice: see `speakd build --help`.",
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="configuration file")
-    parser.add_argument("--check", action="store_true", help="check the configuration, and end")
+    parser.add_argument("--check", action="store_true", help="check the configuration, look for its voices, and end")
     parser.add_argument("--version", action="version", version=f"speakd {metadata.version('speakd')}")
     arguments = parser.parse_args(words)
     config = load_config(arguments.config)
