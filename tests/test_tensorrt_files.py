@@ -67,7 +67,7 @@ def test_the_empty_directory_one_is_in_may_be_named(
 
 
 def test_int4_is_rounded_with_what_was_learnt(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    choice = TensorRtChoice(shape=FrameShape.STEPPED, precision=Precision.INT4, slots=1, positions=32)
+    choice = TensorRtChoice(AttentionForm.ROWS, FrameShape.STEPPED, precision=Precision.INT4, slots=1, positions=32)
     records = [
         export_tensorrt(tiny_checkpoint, tmp_path / str(measured), choice, measured=measured, force=True)
         for measured in (True, False)
